@@ -170,10 +170,8 @@ class ParameterLearner(Composite, ABC):
         Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
         one is left out at a time. False by default: a row of weight 2 is equivalent to two rows.
     generative : bool
-        Whether the parameters estimate the joint distribution of all variables. Classifiers with ``calibrate="evidence"``
-        calibrate them. A generative learner may have a method ``left_out_columns(table)``, which returns for each
-        variable an array of shape (rows, states): the log probabilities of its states given the row's parents, estimated
-        without the row. Otherwise structure and parameters are learned again in three folds. False by default.
+        Whether the parameters estimate the joint distribution of all variables. A classifier with
+        ``calibrate="evidence"`` calibrates such parameters. False by default.
     """
 
     n_inner_folds: int = 0

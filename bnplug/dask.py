@@ -44,8 +44,8 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
     ----------
     structure, parameters, ... : optional
         As for :class:`~bnplug.BayesianNetworkClassifier`. The discretizer must treat each column separately.
-    calibrate, unlabeled : None
-        Not supported: held-out rows and rows without a class need a :class:`~bnplug.BayesianNetworkClassifier`.
+    unlabeled : None
+        Not supported: rows without a class need a :class:`~bnplug.BayesianNetworkClassifier`.
     n_jobs : int, optional
         Threads of each task. A worker runs as many tasks as it has threads, so more are seldom useful.
     client : distributed.Client, optional

@@ -15,7 +15,7 @@ from bnplug.datasets import iris
     "model",
     [
         BayesianNetworkClassifier("nb"),
-        BayesianNetworkClassifier("kdb", missing="value", calibrate="temperature"),
+        BayesianNetworkClassifier("kdb", missing="value", calibrate="evidence"),
         BayesianNetworkClassifier("tan", engine="junction-tree"),
         BayesianNetworkClassifier("tan", engine="sampling"),
         make_classifier("tan+ccbn-w"),

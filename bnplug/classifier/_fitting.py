@@ -149,10 +149,10 @@ class FitMixin(PredictMixin):
         finally:
             # Fitted models hold no rows.
             vars(self.parameters_).pop("inner_folds_", None)
-        self._set_model(check_tables(fitted, table, structure, self.parameters_))
+        tables = check_tables(fitted, table, structure, self.parameters_)
         if self.calibrate is not None:
-            self._set_model(self.tables_.with_calibration(calibration(self, table)))
-        return self
+            tables = tables.with_calibration(calibration(self, table, tables))
+        return self._set_model(tables)
 
     @property
     def calibration_(self) -> Calibration:

@@ -1,4 +1,4 @@
-"""Folds inside the training rows: everything is learned again in each, for parameters that are chosen on held-out rows."""
+"""Folds inside the training rows: everything is learned again, for parameters that need held-out rows."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug.classifier._fitting import FitMixin
 from bnplug.classifier._calibrating import check_calibrate
+from bnplug.classifier._fitting import FitMixin
 from bnplug.classifier._inner_folds import RawRows, inner_folds
 from bnplug.classifier._predicting import cost_matrix
 from bnplug.errors import ModelFileError
@@ -202,9 +202,7 @@ class BayesianNetworkClassifier(FitMixin):
         frame = self._named_frame(X, y)
         table, encoder = self._encode_training(frame, y, sample_weight, class_weight=self.class_weight)
         self._note_table(table, encoder)
-        return self._learn(
-            table, lambda n_folds: inner_folds(self, RawRows.of(self, frame, y, sample_weight), n_folds)
-        )
+        return self._learn(table, lambda n_folds: inner_folds(self, RawRows.of(self, frame, y, sample_weight), n_folds))
 
     @classmethod
     def from_network(cls, network: DiscreteBayesianNetwork, target: str) -> BayesianNetworkClassifier:

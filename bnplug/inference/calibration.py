@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,8 @@ from bnplug.model.wettig import blanket_of
 from bnplug.table.coding import smallest_dtype
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# Newton's method: the most steps, the change of a factor at which it ends, the shortest part of a step that is tried, and
-# the curvature added in flat directions, for each unit of weight.
+# Newton's method: the most steps, the change of a factor at which it ends, the shortest part of a step that is tried,
+# and the curvature added in flat directions, for each unit of weight.
 _STEPS, _STILL, _SHORTEST, _FLAT = 50, 1e-9, 1e-6, 1e-12
 
 
@@ -94,7 +94,7 @@ class CalibratedNetwork(CompiledNetwork):
         """Return T(e); soft evidence is known to the degree that its likelihood differs from a constant one."""
         known, soft = split_evidence(self.tables, evidence)
         degrees = [_degree(name, known, soft) for name in np.take(self.tables.names, self.blanket)]
-        return float(_factors(self.tables.calibration, np.mean(degrees) if degrees else np.float64(0.0)))
+        return float(_factors(self.tables.calibration, np.array(degrees or [0.0]).mean(keepdims=True))[0])
 
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence) of the network."""
@@ -121,7 +121,8 @@ class _FixedFactors(CompiledNetwork):
 def nothing_known(compiled: CompiledNetwork, tables: LogTables) -> FloatArray:
     """Return the log joint of the classes without evidence."""
     dtype = smallest_dtype([len(states) for states in tables.states.values()])
-    return compiled.log_joint(np.full((len(tables.names), 1), np.iinfo(dtype).max, dtype=dtype))[0]
+    joint = compiled.log_joint(np.full((len(tables.names), 1), np.iinfo(dtype).max, dtype=dtype))
+    return np.asarray(joint[0])
 
 
 def known_share(codes: CodeArray, blanket: IntArray) -> FloatArray:
@@ -142,7 +143,7 @@ def tempered(joint: FloatArray, nothing: FloatArray, factors: FloatArray) -> Flo
     return np.where(possible, prior + factors[:, None] * evidence, -np.inf)
 
 
-def _factors(calibration: Calibration, known: FloatArray | np.float64) -> FloatArray:
+def _factors(calibration: Calibration, known: FloatArray) -> FloatArray:
     return np.asarray(calibration.observed * known + calibration.missing * (1.0 - known))
 
 
@@ -177,9 +178,10 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
     rows = np.arange(len(held_out.classes))
     possible = np.isfinite(held_out.joint) & np.isfinite(held_out.nothing)
     used = possible[rows, held_out.classes] & (held_out.weights > 0)
-    joint, nothing, classes, weights, known = (array[used] for array in held_out)
-    if len(classes) == 0:
+    if not used.any():
         return Calibration()
+    arrays: list[Any] = [array[used] for array in held_out]
+    joint, nothing, classes, weights, known = arrays
     start = np.where(possible[used], nothing, -np.inf)
     evidence = np.where(possible[used], joint - np.where(possible[used], nothing, 0.0), 0.0)
     loss = _Loss(start, evidence, classes, weights / weights.sum(), np.stack([known, 1.0 - known]))

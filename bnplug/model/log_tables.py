@@ -85,7 +85,7 @@ class LogTable(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """By how much evidence counts for the class: `observed` if all features that matter are known, `missing` if none is.
+    """Factors of evidence on the class: `observed` if all features that matter are known, `missing` if none is.
 
     See :mod:`bnplug.inference.calibration`. Both are 1 for the posterior of the network itself.
     """

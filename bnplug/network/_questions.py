@@ -236,9 +236,8 @@ class QueryMixin(FittedNetwork):
         check_is_fitted(self)
         target = self.target_ if target is None else target
         findings = self._findings(evidence)
-        network = self._marginalizer
-        calibrated = isinstance(network, CalibratedNetwork) and target == self.target_
-        factor = network.factor(findings) if calibrated else 1.0
+        network = self._compiled(target)
+        factor = network.factor(findings) if isinstance(network, CalibratedNetwork) else 1.0
         slopes = sensitivity(self.tables_, target, findings, self.max_clique_size, factor)
         posterior = self._marginalizer.query([target], findings)
         return sensitivity_frame(self.tables_, slopes, target, posterior)

@@ -23,7 +23,7 @@ from bnplug.html import _kit as html
 from bnplug.inference.sample import sample
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
-from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, learned_lines, mutual_information
+from bnplug.show.summary import blanket_to_mark, calibration_note, class_joints, learned_lines, mutual_information
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.typing import FloatArray
 
@@ -90,14 +90,13 @@ def _tiles(model: BayesianNetworkClassifier, evaluation: Evaluation | None) -> l
 
 
 def _prior(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> dict[str, Any]:
-    """Return P(class) without evidence; a temperature makes it differ from the class prior of the data."""
+    """Return P(class) without evidence."""
     prior = next(iter(joints.values())).sum(axis=1)
     rows = [
         [label, Cell(number(share, 3), bar=share / prior.max())]
         for label, share in zip(model.classes_, prior, strict=True)
     ]
-    title = "Class prior" if model.calibrate is None else "Class probabilities without evidence"
-    return {"title": title, "rows": rows, "note": "" if model.calibrate is None else TEMPERED}
+    return {"title": "Class prior", "rows": rows, "note": calibration_note(model)}
 
 
 def _features(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> dict[str, Any]:

@@ -18,12 +18,6 @@ from bnplug.typing import FloatArray
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-#: Note on the class probabilities of a model that was calibrated by a temperature.
-TEMPERED = (
-    'calibrate="temperature" scaled the parameters of the class and its children. Without evidence, P(class) therefore '
-    "differs from the class frequencies of the training rows."
-)
-
 # The largest graph that a notebook draws.
 _MOST_DRAWN = 120
 
@@ -32,6 +26,17 @@ _MOST_EDGES, _MOST_DETAIL = 10, 200
 
 # Larger tables are printed only on request.
 _SMALL_TABLE = 64
+
+
+def calibration_note(model: BayesianNetworkClassifier) -> str:
+    """Return a sentence about the factors of calibrated evidence; empty without."""
+    observed, missing = model.calibration_
+    if observed == missing == 1.0:
+        return ""
+    return (
+        f"Calibrated evidence: in posteriors of {model.target_!r}, evidence counts {observed:.2f} times if all features "
+        f"of the Markov blanket are known, and {missing:.2f} times if none is. The class prior is that of the network."
+    )
 
 
 def headline(model: BayesianNetworkClassifier) -> str:
@@ -91,8 +96,8 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     parts += ["\n".join(f"{label}: {text}" for label, text in lines)] if (lines := learned_lines(model)) else []
     if not model.tables_.normalized:
         parts.append("The columns of the tables need not sum to one: the parameters are discriminative.")
-    if model.calibrate is not None:
-        parts.append(TEMPERED)
+    if note := calibration_note(model):
+        parts.append(note)
     shown = wanted or [name for name, node in model.tables_.tables.items() if node.values.size <= _SMALL_TABLE]
     parts += [_table_text(model, name) for name in shown]
     left_out = [name for name in model.tables_.names if name not in shown and not wanted]

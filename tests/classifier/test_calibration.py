@@ -1,26 +1,29 @@
-"""One factor of all log parameters, by rows that were held out of everything."""
+"""Calibrated evidence: the posterior of the class by tempered evidence, the same in every question and source."""
 
 from __future__ import annotations
+
+import json
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 import pytest
+from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, full_joint, random_tables
+from scipy.special import entr
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import bnplug
-from bnplug import BayesianNetworkClassifier
-from bnplug.classifier._inner_folds import RawRows, splits, tempered
+from bnplug import BayesianNetworkClassifier, LogTables, ModelFileError, TargetLeakageWarning
 from bnplug.datasets import tic_tac_toe
-from bnplug.inference.complete import log_joint, posterior, terms
-from bnplug.show.report import to_html
-from bnplug.show.summary import to_text
+from bnplug.inference.calibration import HeldOut, fit_calibration, tempered
+from bnplug.io.network_files import read_network
 
 
 @pytest.fixture(scope="module")
 def repeated():
-    """Each feature twice or more: naive Bayes counts what it says as often, and is far too sure."""
+    """Each feature several times: naive Bayes counts the evidence as often, and is over-confident."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     seen = np.where(rng.random((300, 2)) < 0.65, y[:, None], 1 - y[:, None])
@@ -28,100 +31,299 @@ def repeated():
     return X, np.where(y == 1, "yes", "no")
 
 
-def test_the_factor_is_the_best_for_rows_held_out(repeated):
+@pytest.fixture(scope="module")
+def calibrated(repeated):
+    return BayesianNetworkClassifier("tan", calibrate="evidence").fit(*repeated)
+
+
+def holes(X, share=0.5, n=30):
+    return X.head(n).mask(np.random.default_rng(1).random((n, X.shape[1])) < share)
+
+
+def findings(row):
+    return {name: value for name, value in row.items() if pd.notna(value)}
+
+
+def enumerated(tables, known):
+    """Q(class | findings) by the definition, with the joint distribution enumerated; likelihoods by variable."""
+    logs = full_joint(tables)
+    joint = np.exp(logs - logs.max())
+
+    def of_class(given):
+        product = joint
+        for v, weights in given.items():
+            product = product * np.reshape(weights, [-1 if axis == v else 1 for axis in range(joint.ndim)])
+        return np.log(product.sum(axis=tuple(range(1, joint.ndim))))
+
+    degrees = []
+    for name in BayesianNetworkClassifier.from_tables(tables).markov_blanket():
+        weights = known.get(tables.names.index(name))
+        share = None if weights is None else np.array(weights) / np.sum(weights)
+        degrees.append(0.0 if share is None else 1 - entr(share).sum() / np.log(len(share)))
+    k = np.mean(degrees) if degrees else 0.0
+    factor = tables.calibration.observed * k + tables.calibration.missing * (1 - k)
+    prior = of_class({})
+    logits = prior + factor * (of_class(known) - prior)
+    shares = np.exp(logits - logits.max())
+    return shares / shares.sum()
+
+
+@pytest.mark.parametrize("shape", [TREE, TWO_TREE, CLASS_WITH_PARENTS], ids=["tree", "2-tree", "class with parents"])
+def test_answers_are_those_of_the_definition(shape):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        cards = [2, *map(int, rng.integers(1, 4, len(shape) - 1))]
+        tables = random_tables(rng, shape, cards).with_calibration(rng.uniform(0.05, 2.0, 2))
+        network = BayesianNetworkClassifier.from_tables(tables)._marginalizer
+        known = {}
+        for v in np.flatnonzero(rng.random(len(cards)) < 0.5):
+            if v:
+                soft = rng.random() < 0.5
+                known[int(v)] = rng.uniform(0.1, 1, cards[v]) if soft else np.eye(cards[v])[rng.integers(cards[v])]
+        given = {tables.names[v]: weights for v, weights in known.items()}
+        np.testing.assert_allclose(network.query(["v0"], given), enumerated(tables, known), atol=1e-12)
+
+
+def test_a_case_by_hand():
+    tables = LogTables(
+        ["c", "x"], {"c": ["n", "p"], "x": [0, 1]},
+        {"c": ((), np.log([0.8, 0.2])), "x": (("c",), np.log([[0.9, 0.1], [0.1, 0.9]]))}, "c",
+    )  # fmt: skip
+    model = BayesianNetworkClassifier.from_tables(tables.with_calibration((0.5, 1.0)))
+    # Odds of 1 to 4 before, times the root of 9.
+    assert model.query("c", {"x": 1})["probability"].tolist() == pytest.approx([4 / 7, 3 / 7])
+    assert model.query("c")["probability"].tolist() == pytest.approx([0.8, 0.2])
+    # The joint query has Q(c | e) P(x | c).
+    assert model.query(["c", "x"])["probability"].tolist() == pytest.approx([0.72, 0.08, 0.02, 0.18])
+
+
+def test_all_questions_agree(repeated, calibrated):
+    X, _ = repeated
+    rows = holes(X)
+    P = calibrated.predict_proba(rows)
+    assert np.abs(P - BayesianNetworkClassifier("tan").fit(*repeated).predict_proba(rows)).max() > 0.05
+    by_frame = calibrated.query("class", rows)["probability"].to_numpy().reshape(P.shape)
+    np.testing.assert_allclose(by_frame, P, atol=1e-12)
+    by_row = [calibrated.query("class", findings(row))["probability"] for _, row in rows.iterrows()]
+    np.testing.assert_allclose(by_row, P, atol=1e-12)
+    np.testing.assert_allclose(np.exp(calibrated.predict_log_proba(rows)), P, atol=1e-12)
+    odds = calibrated.explain(rows).groupby(["row", "class"])["contribution"].sum().unstack()
+    np.testing.assert_allclose(odds, np.log(P / (1 - P)), atol=1e-9)
+
+
+@pytest.mark.parametrize("variables", [["class", "x0"], ["x0", "class"], ["x1", "class", "x0"]])
+def test_joint_queries_with_the_class(repeated, calibrated, variables):
+    X, _ = repeated
+    rows = holes(X).drop(columns=["x0", "x1"])
+    joint = calibrated.query(variables, rows)
+    P = joint.groupby(["row", "class"])["probability"].sum().unstack()
+    np.testing.assert_allclose(P, calibrated.predict_proba(rows.assign(x0=None, x1=None)), atol=1e-12)
+    for row in (0, 1):
+        alone = calibrated.query(variables, findings(rows.loc[row]))
+        np.testing.assert_allclose(joint.loc[joint["row"] == row, "probability"], alone["probability"], atol=1e-12)
+    # Given the class, features have the distribution of the network.
+    plain = BayesianNetworkClassifier.from_tables(calibrated.tables_.with_calibration((1, 1)), calibrated.encoder_)
+    given = {**findings(rows.loc[0]), "class": "yes"}
+    mine = calibrated.query(variables, findings(rows.loc[0]))
+    mine = mine[mine["class"] == "yes"]
+    others = [name for name in variables if name != "class"]
+    wanted = plain.query(others, given)["probability"]
+    np.testing.assert_allclose(mine["probability"] / mine["probability"].sum(), wanted, atol=1e-12)
+
+
+def test_the_next_question_is_worth_its_information_under_calibrated_evidence(repeated, calibrated):
+    row = holes(repeated[0]).head(1)
+    for _, line in calibrated.what_next(row).iterrows():
+        joint = calibrated.query(["class", line["feature"]], findings(row.loc[0]))["probability"].to_numpy()
+        joint = joint.reshape(2, -1)
+        outer = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+        seen = joint > 0
+        information = (joint[seen] * np.log(joint[seen] / outer[seen])).sum()
+        assert line["information"] == pytest.approx(information, abs=1e-12)
+
+
+def test_without_evidence_the_answer_is_the_prior(repeated):
     X, y = repeated
-    model = BayesianNetworkClassifier("nb", calibrate="temperature").fit(X, y)
-    assert 0.05 < model.temperature_ < 0.5
-    joints = []
-    for train, test in splits(RawRows.of(BayesianNetworkClassifier(), X, y, None), 3, None):
-        fold = BayesianNetworkClassifier("nb").fit(train.frame, train.labels)
-        joints.append((fold._log_joint(test.frame), fold.classes_.searchsorted(test.labels)))
-
-    def nll(factor):
-        return sum(-np.log(posterior(factor * L))[np.arange(len(c)), c].sum() for L, c in joints)
-
-    assert nll(model.temperature_) <= min(nll(model.temperature_ * f) for f in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0))
+    kept = (y == "no") | (np.arange(len(y)) % 3 == 0)
+    X, y = X[kept], y[kept]
+    nothing = X.head(2).mask(np.ones((2, X.shape[1]), dtype=bool))
+    for structure in ("nb", "tan", ("kdb", {"k": 2})):
+        plain = BayesianNetworkClassifier(structure).fit(X, y)
+        model = BayesianNetworkClassifier(structure, calibrate="evidence").fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(nothing), plain.predict_proba(nothing), atol=1e-12)
+        np.testing.assert_allclose(model.query("class")["probability"], plain.query("class")["probability"], atol=1e-12)
 
 
-def test_probabilities_are_better_and_winners_the_same(repeated):
+def test_features_outside_the_markov_blanket_change_nothing():
+    rng = np.random.default_rng(5)
+    tables = random_tables(rng, [[], [0], [0, 1], [1], []], [2, 3, 2, 2, 2]).with_calibration((0.4, 0.9))
+    model = BayesianNetworkClassifier.from_tables(tables)
+    assert model.markov_blanket() == ["v1", "v2"]
+    rows = pd.DataFrame({"v1": [0, 2], "v2": [1, 0]})
+    more = rows.assign(v3=[1, 0], v4=[0, 1])
+    labels = {name: dict(enumerate(tables.states[name])) for name in more}
+    rows, more = (frame.apply(lambda column: column.map(labels[column.name])) for frame in (rows, more))
+    P = model.predict_proba(rows.assign(v3=None, v4=None))
+    np.testing.assert_allclose(model.predict_proba(more), P, atol=1e-12)
+    contributions = model.explain(more).set_index("feature")["contribution"]
+    assert np.abs(contributions["v4"]).max() < 1e-12
+
+
+def test_derivatives_are_those_of_the_posterior(repeated, calibrated):
+    evidence = findings(holes(repeated[0]).loc[0])
+    tables = calibrated.tables_
+    for _, line in calibrated.sensitivity(evidence).head(6).iterrows():
+        parents, logs = tables[line["variable"]]
+        column = tuple(tables.states[parent].index(line["given"][parent]) for parent in parents)
+        state = tables.states[line["variable"]].index(line["state"])
+
+        def posterior(step, line=line, at=(slice(None), *column), k=state, logs=logs):
+            name, target, values = line["variable"], line["target"], np.exp(logs)
+            moved = values[at] * (1 - values[at][k] - step) / (1 - values[at][k])
+            moved[k] = values[at][k] + step
+            values[at] = moved
+            with np.errstate(divide="ignore"):
+                changed = BayesianNetworkClassifier.from_tables(
+                    tables._with_arrays({name: np.log(values)}), calibrated.encoder_
+                )
+            return changed.query("class", evidence).set_index("class")["probability"][target]
+
+        assert line["probability"] == pytest.approx(posterior(0.0), abs=1e-12)
+        assert line["derivative"] == pytest.approx((posterior(1e-6) - posterior(-1e-6)) / 2e-6, rel=1e-4)
+
+
+def test_other_answers_are_those_of_the_network(repeated, calibrated):
+    plain = BayesianNetworkClassifier("tan").fit(*repeated)
+    rows = holes(repeated[0])
+    evidence = findings(rows.loc[0])
+    free = next(name for name in repeated[0] if name not in evidence)
+    assert calibrated.query(free, evidence).equals(plain.query(free, evidence))
+    assert calibrated.most_probable(evidence) == plain.most_probable(evidence)
+    assert calibrated.conflict(evidence) == plain.conflict(evidence)
+    assert calibrated.sample(20, random_state=0).equals(plain.sample(20, random_state=0))
+    assert calibrated.impute(rows).equals(plain.impute(rows))
+
+
+def test_rows_that_are_impossible_get_the_prior():
+    X = pd.DataFrame({"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5})
+    y = ["n", "n", "p", "p"] * 5
+    with pytest.warns(TargetLeakageWarning):
+        model = BayesianNetworkClassifier("nb", ("ml", {"alpha": 0.0}), calibrate="evidence").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(pd.DataFrame({"a": ["x"], "b": ["v"]})), [[0.5, 0.5]])
+
+
+# Fitting
+
+
+def test_probabilities_are_better(repeated):
     X, y = repeated
-    found = {None: [], "temperature": []}
+    losses = {None: [], "evidence": []}
     for train, test in StratifiedKFold(3, shuffle=True, random_state=1).split(X, y):
-        for calibrate, losses in found.items():
+        for calibrate, of_folds in losses.items():
             model = BayesianNetworkClassifier("nb", calibrate=calibrate).fit(X.iloc[train], y[train])
-            losses.append(log_loss(y[test], model.predict_proba(X.iloc[test])))
-            losses.append(model.predict(X.iloc[test]))
-    assert sum(found["temperature"][::2]) < 0.8 * sum(found[None][::2])
-    assert all((a == b).all() for a, b in zip(found[None][1::2], found["temperature"][1::2], strict=True))
+            of_folds.append(log_loss(y[test], model.predict_proba(X.iloc[test])))
+            of_folds.append(log_loss(y[test], model.predict_proba(holes(X.iloc[test], n=len(test)))))
+    assert np.mean(losses["evidence"]) < 0.8 * np.mean(losses[None])
 
 
-@pytest.mark.parametrize("structure", ["nb", "tan", ("kdb", {"k": 2})])
-@pytest.mark.parametrize("parameters", ["ml", ("ml", {"alpha": 0.0}), "backoff"])
-def test_every_log_joint_is_so_many_times_as_large(structure, parameters):
-    X, y = tic_tac_toe()
-    plain = BayesianNetworkClassifier(structure, parameters).fit(X, y)
-    codes = plain.encode(X)
-    for factor in (0.3, 2.0):
-        made = tempered(plain.tables_, factor)
-        expected = posterior(factor * log_joint(terms(plain.tables_, plain.target_), codes))
-        np.testing.assert_allclose(posterior(log_joint(terms(made, plain.target_), codes)), expected, atol=1e-9)
-        assert made.normalized or structure not in ("nb", "tan")
+def test_factors_have_the_least_loss():
+    rng = np.random.default_rng(0)
+    for case in range(10):
+        n, k = 200, int(rng.integers(2, 5))
+        classes, known, weights = rng.integers(0, k, n), rng.choice([0.5, 1.0], n), rng.uniform(0, 2, n)
+        joint = rng.normal(size=(n, k)) * 3
+        joint[np.arange(n), classes] += case / 2
+        joint[rng.random((n, k)) < 0.1] = -np.inf
+        nothing = np.log(np.full((n, k), 1 / k))
+        found = fit_calibration([HeldOut(joint, nothing, classes, weights, known)])
+        usable = np.isfinite(joint[np.arange(n), classes])
+
+        def loss(t, joint=joint, nothing=nothing, classes=classes, weights=weights, known=known, usable=usable):
+            logits = tempered(joint, nothing[0], t[0] * known + t[1] * (1 - known))[usable]
+            own = logits[np.arange(len(logits)), classes[usable]]
+            return weights[usable] @ (np.logaddexp.reduce(logits, axis=1) - own)
+
+        for step in ([0.01, 0], [-0.01, 0], [0, 0.01], [0, -0.01], [0.01, -0.02]):
+            assert loss(np.array(found)) <= loss(np.clip(np.array(found) + step, 0.02, 3.0)) + 1e-9
 
 
-def test_it_stays_in_files(repeated, tmp_path):
-    X, y = repeated
-    model = BayesianNetworkClassifier("tan", calibrate="temperature", random_state=0).fit(X, y)
-    model.save(tmp_path / "model")
-    loaded = bnplug.load(tmp_path / "model")
-    assert loaded.calibrate == "temperature"
-    assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
-    model.to_bif(tmp_path / "model.bif")
-    np.testing.assert_allclose(
-        bnplug.read_bif(tmp_path / "model.bif").predict_proba(X), model.predict_proba(X), atol=1e-9
-    )
-    again = clone(loaded).fit(X, y)
-    assert (again.predict_proba(X) == model.predict_proba(X)).all()
-
-
-def test_named_classes_given_structures_weights_and_missing_cells(repeated):
-    X, y = repeated
-    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
-    edges = [("answer", name) for name in X.columns]
-    weights = np.arange(len(y)) % 3
-    model = BayesianNetworkClassifier(edges, calibrate="temperature", class_weight="balanced")
-    model.fit(X, pd.Series(y, name="answer"), weights)
-    assert model.temperature_ < 1
-    assert model.tables_.normalized
+def test_parameters_that_are_not_generative_are_left_as_they_are(repeated):
+    model = BayesianNetworkClassifier("nb", "ccbn-w", calibrate="evidence").fit(*repeated)
+    assert model.calibration_ == (1.0, 1.0)
 
 
 def test_without_folds_nothing_changes():
     X, y = pd.DataFrame({"a": ["x", "y"]}), ["n", "p"]
-    model = BayesianNetworkClassifier("nb", calibrate="temperature").fit(X, y)
-    assert model.temperature_ == 1.0
-    np.testing.assert_allclose(model.predict_proba(X), BayesianNetworkClassifier("nb").fit(X, y).predict_proba(X))
+    model = BayesianNetworkClassifier("nb", calibrate="evidence").fit(X, y)
+    assert model.calibration_ == (1.0, 1.0)
 
 
-def test_what_is_no_way_to_calibrate():
-    with pytest.raises(ValueError, match="calibrate='platt' is not"):
-        BayesianNetworkClassifier(calibrate="platt").fit([[0], [1]], ["a", "b"])
-
-
-def test_a_temperature_moves_the_class_prior_and_the_report_says_so(repeated, tmp_path):
+def test_given_structures_weights_and_missing_cells(repeated):
     X, y = repeated
-    kept = (y == "no") | (np.arange(len(y)) % 3 == 0)
-    X, y = X[kept], y[kept]
-    plain = BayesianNetworkClassifier("nb", "ml").fit(X, y)
-    calibrated = BayesianNetworkClassifier("nb", "ml", calibrate="temperature").fit(X, y)
-    share = (y == "no").mean()
-    assert plain.query("class")["probability"][0] == pytest.approx(share, abs=0.002)
-    assert abs(calibrated.query("class")["probability"][0] - share) > 0.01
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    edges = [("answer", name) for name in X.columns]
+    weights = np.arange(len(y)) % 3
+    model = BayesianNetworkClassifier(edges, calibrate="evidence", class_weight="balanced")
+    model.fit(X, pd.Series(y, name="answer"), weights)
+    assert model.calibration_.observed < 0.7
+    scaled = clone(model).fit(X, pd.Series(y, name="answer"), 3.7 * weights)
+    assert scaled.calibration_ == pytest.approx(model.calibration_, rel=1e-6)
+
+
+def test_rows_without_a_class(repeated):
+    X, y = repeated
+    some = np.where(np.arange(len(y)) % 4 == 0, None, y)
+    model = BayesianNetworkClassifier("nb", missing="em", calibrate="evidence").fit(X, some)
+    assert model.calibration_.observed < 0.7
+
+
+def test_files_and_parts_have_the_same_factors(repeated, tmp_path):
+    X, y = repeated
+    kept = BayesianNetworkClassifier("tan", calibrate="evidence", random_state=3).fit(X, pd.Series(y, name="c"))
+    X.assign(c=y).to_parquet(tmp_path / "rows.parquet")
+    from_file = clone(kept).fit_files(tmp_path / "rows.parquet", "c")
+    assert from_file.calibration_ == kept.calibration_
+    in_parts = clone(kept).partial_fit(X, pd.Series(y, name="c"), classes=["no", "yes"])
+    assert in_parts.calibration_ == kept.calibration_
+    assert in_parts.partial_fit(X.head(50), pd.Series(y[:50], name="c")).calibration_ == kept.calibration_
+
+
+def test_it_is_saved_and_stays_in_network_files(repeated, calibrated, tmp_path):
+    rows = holes(repeated[0])
+    P = calibrated.predict_proba(rows)
     calibrated.save(tmp_path / "model")
-    for model in (calibrated, bnplug.load(tmp_path / "model")):
-        page = to_html(model)
-        assert "Class prior" not in page
-        assert "Class probabilities without evidence" in page
-        assert "differs from the class frequencies of the training rows" in page
-        assert "differs from the class frequencies of the training rows" in to_text(model)
-    for text in (to_html(plain), to_text(plain)):
-        assert "frequencies of the training rows" not in text
-    assert "Class prior" in to_html(plain)
+    loaded = bnplug.load(tmp_path / "model")
+    assert loaded.calibration_ == calibrated.calibration_
+    assert (loaded.predict_proba(rows) == P).all()
+    assert (clone(loaded).fit(*repeated).predict_proba(rows) == P).all()
+    for name in ("bif", "xmlbif", "net", "xdsl"):
+        calibrated.write(tmp_path / f"model.{name}", name)
+        tables, encoder = read_network(tmp_path / f"model.{name}", name)
+        again = BayesianNetworkClassifier.from_tables(tables, encoder)
+        np.testing.assert_allclose(again.predict_proba(rows), P, atol=1e-9)
+    # For another class, the factors mean nothing.
+    assert tables.with_target("x0").calibration == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("factors", ["[0.5]", "[0.5, 7]", "[0.5, null]", '"0.5"', "[0.5, NaN]", "{}", "[1e999, 1]"])
+def test_damaged_factors_are_refused(calibrated, tmp_path, factors):
+    calibrated.to_bif(tmp_path / "model.bif")
+    text = (tmp_path / "model.bif").read_text()
+    line = next(line for line in text.splitlines() if "bnplug_calibration" in line)
+    damaged = f"    property bnplug_calibration = {quote(factors, safe='')} ;"
+    (tmp_path / "model.bif").write_text(text.replace(line, damaged))
+    with pytest.raises(ModelFileError):
+        bnplug.read_bif(tmp_path / "model.bif")
+
+
+def test_an_unknown_way_to_calibrate_is_refused():
+    for way in ("platt", "temperature"):
+        with pytest.raises(ValueError, match=f"calibrate='{way}' is not"):
+            BayesianNetworkClassifier(calibrate=way).fit([[0], [1]], ["a", "b"])
+
+
+def test_boards_keep_their_accuracy():
+    X, y = tic_tac_toe()
+    plain, model = (BayesianNetworkClassifier(calibrate=way).fit(X, y) for way in (None, "evidence"))
+    assert abs(plain.score(X, y) - model.score(X, y)) < 0.01
+    assert json.dumps(model.calibration_)

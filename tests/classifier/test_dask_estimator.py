@@ -201,8 +201,6 @@ class Folded(MaximumLikelihood):
 
 
 def test_what_needs_rows_in_memory_is_refused(client, rows):
-    with pytest.raises(ValueError, match=r"calibrate='temperature'.*use BayesianNetworkClassifier"):
-        DaskBayesianNetworkClassifier(calibrate="temperature").fit(rows[list(X)], rows["won"])
     with pytest.raises(ValueError, match=r"chosen on held-out rows.*use BayesianNetworkClassifier"):
         DaskBayesianNetworkClassifier(parameters=Folded()).fit(rows[list(X)], rows["won"])
     with pytest.raises(ValueError, match="unlabeled: rows without a class are learned from in memory"):

@@ -43,7 +43,7 @@ def warned(category, fit, *args, **params):
     [
         {},
         {"unseen": "error"},
-        {"calibrate": "temperature"},
+        {"calibrate": "evidence"},
         {"parameters": "ccbn-loo"},
         {"missing": "em"},
         {"class_weight": "balanced"},
@@ -138,7 +138,7 @@ COIN = pd.DataFrame({"a": np.arange(N) % 2, "b": np.arange(N) // 2 % 2})  # inde
 LUCK = pd.Series(np.where(np.arange(N) // 4 % 2, "yes", "no"), name="won")
 
 
-@pytest.mark.parametrize("params", [{}, {"parameters": "ml"}, {"missing": "em"}, {"calibrate": "temperature"}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"parameters": "ml"}, {"missing": "em"}, {"calibrate": "evidence"}], ids=str)
 def test_a_class_without_neighbors_is_reported_once(params):
     model = BayesianNetworkClassifier(**{"structure": ("hill-climb", {"score": "bdeu", "start": "empty"}), **params})
     found = warned(ConstantPredictionWarning, model.fit, COIN, LUCK)

@@ -103,10 +103,6 @@ class TestFiles:
         assert [own[0] for own in told if own[1:] == (N, N)] == ["states and cuts", "codes", "predictions"]
 
     def test_what_needs_rows_held_out_is_refused(self, rows):
-        for learn in (lambda model: model.fit_files(rows, "y"), lambda model: model.partial_fit(X, Y, ["p", "q", "r"])):
-            with pytest.raises(ValueError, match="calibrate='temperature' needs held-out rows"):
-                learn(BayesianNetworkClassifier("nb", calibrate="temperature"))
-
         class Chooses(type(bnplug.parameter_learner("ml"))):
             n_inner_folds = 3
 

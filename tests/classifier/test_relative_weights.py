@@ -45,7 +45,7 @@ MODELS = {
     "ccbn-loo": BayesianNetworkClassifier("tan", "ccbn-loo", random_state=0),
     "skdb": BayesianNetworkClassifier("skdb"),
     "skdb, em": BayesianNetworkClassifier("skdb", missing="em"),
-    "temperature": BayesianNetworkClassifier("nb", calibrate="temperature"),
+    "calibrated": BayesianNetworkClassifier("nb", calibrate="evidence"),
 }
 
 

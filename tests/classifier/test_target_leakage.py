@@ -91,7 +91,7 @@ LEAKING = FEATURES.assign(ward=np.where(CODED == 1, "oncology", "surgery"), fee=
     "params",
     [
         {},
-        {"calibrate": "temperature"},
+        {"calibrate": "evidence"},
         {"parameters": "ccbn-loo"},
         {"missing": "em"},
         {"class_weight": "balanced"},

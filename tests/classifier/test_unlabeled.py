@@ -116,8 +116,8 @@ def test_calibration_and_inner_folds_hold_out_rows_with_a_class_alone():
     some = np.arange(len(Y)) < 120
     y = np.where(some, Y, -1)
     params = {"missing": "em", "unlabeled": -1, "class_weight": "balanced"}
-    model = BayesianNetworkClassifier("nb", calibrate="temperature", **params).fit(X, y)
-    assert 0 < model.temperature_ < 3
+    model = BayesianNetworkClassifier("nb", calibrate="evidence", **params).fit(X, y)
+    assert 0.02 < model.calibration_.observed < 3
     assert model.score(X, Y) > 0.9
 
 

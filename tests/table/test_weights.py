@@ -62,7 +62,7 @@ NEGATIVE = {"a": 1.0, "b": -2.0, "c": 1.0}
 REFUSED = "class_weight: the weight of class 'b' is -2"
 
 
-@pytest.mark.parametrize("calibrate", [None, "temperature"])
+@pytest.mark.parametrize("calibrate", [None, "evidence"])
 def test_a_negative_class_weight_is_refused_in_memory(calibrate):
     with pytest.raises(ValueError, match=REFUSED):
         bnplug.BayesianNetworkClassifier("nb", class_weight=NEGATIVE, calibrate=calibrate).fit(ROWS, LABELS)

@@ -164,32 +164,6 @@ class BackOff(CountsLearner):
         """The leave-one-out log parameters."""
         return LogTables(*self._loo)
 
-    def left_out_columns(self, table: Table) -> list[FloatArray]:
-        """Return for each variable the log probabilities of its states given each row's parents, without the row.
-
-        The row's own state loses the mean weight of a row in its cell, at each level. Where a parent is missing, the
-        result is meaningless.
-        """
-        rows = np.arange(table.n_rows)
-        known = np.minimum(table.codes, table.cards[:, None] - 1)
-        columns = []
-        for v, name in enumerate(table.names):
-            states, cell = int(table.cards[v]), np.zeros(table.n_rows, dtype=np.int64)
-            estimates = np.full((table.n_rows, states), 1.0 / states)
-            for level, counts, numbers in zip(self.levels_[name], self._counts[v], self._rows[v], strict=True):
-                if level.parents:
-                    p = table.index(level.parents[-1])
-                    cell = cell * int(table.cards[p]) + known[p]
-                weights = counts if counts is numbers else _scaled(counts, numbers)
-                weights, numbers = weights.reshape(states, -1), numbers.reshape(states, -1)
-                others = weights.T[cell]
-                one = others[rows, known[v]] / np.maximum(numbers[known[v], cell], 1.0)
-                others[rows, known[v]] = np.maximum(others[rows, known[v]] - one, 0.0)
-                totals = weights.sum(axis=0)[cell] - one + level.concentration
-                estimates = (others + level.concentration * estimates) / totals[:, None]
-            columns.append(np.log(estimates))
-        return columns
-
     def _virtual_rows(self, table: Table, structure: Structure) -> list[FloatArray]:
         """Return the virtual rows that the level below gives to each cell, with axes (variable, *parents)."""
         virtual = []
