@@ -120,9 +120,9 @@ def reproduction(name: str, /) -> Reproduction:
 
 def network_format(name: str, /) -> NetworkFormat:
     """Return a format of network files, with its ``write`` and ``read`` functions imported."""
-    found: Any = find(Kind.FORMAT, name)
-    parts = [part for part in ("write", "read") if getattr(found, part) is not None]
-    return cast(NetworkFormat, replace(found, **{part: _function(found, part) for part in parts}))
+    registered: Any = find(Kind.FORMAT, name)
+    parts = [part for part in ("write", "read") if getattr(registered, part) is not None]
+    return cast(NetworkFormat, replace(registered, **{part: _function(registered, part) for part in parts}))
 
 
 def command(name: str, /) -> click.Command:
@@ -172,8 +172,8 @@ def methods(kind: str | None = None, **flags: bool) -> list[Descriptor]:
         hint = f"{did_you_mean(flag, known)} Flags: {', '.join(known) or 'none'}"
         raise TypeError(f"no {'method' if kind is None else kinds[0]} has the flag {flag!r}.{hint}")
     registered = discovery.discovered().methods.values()
-    found = [method for wanted in kinds for method in registered if method.kind == wanted]
-    return [method for method in found if all(getattr(method, flag, None) is flags[flag] for flag in flags)]
+    wanted_methods = [method for wanted in kinds for method in registered if method.kind == wanted]
+    return [method for method in wanted_methods if all(getattr(method, flag, None) is flags[flag] for flag in flags)]
 
 
 def listing(kind: str, attribute: str) -> str:
