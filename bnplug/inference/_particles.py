@@ -181,9 +181,9 @@ def _log_error(largest, total, squares, n, most):  # type: ignore[no-untyped-def
 
 
 @kernel(allocates=False)
-def add_counts(
+def add_counts(  # type: ignore[no-untyped-def]
     network, axes, steps, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts
-):  # type: ignore[no-untyped-def]
+):
     """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are.
 
     Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`.
@@ -241,9 +241,9 @@ def _count(nodes, axes, target, steps, variables, share, counts):  # type: ignor
 
 
 @kernel(allocates=False)
-def tally(
+def tally(  # type: ignore[no-untyped-def]
     network, axes, steps, tables, states, soft, strides, seed, n, most, variables, stream, progress, largest, sums
-):  # type: ignore[no-untyped-def]
+):
     """Add up the weights of n draws for each class, and their squares, by the states of what is asked about.
 
     states: int64, -1 where not known; soft: float64 (variables, states), logarithms of likelihoods; strides: int64, of
