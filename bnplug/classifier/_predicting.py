@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,39 +146,33 @@ def _from_array(costs: Any, labels: list[Any]) -> FloatArray:
 
 
 def _from_dict(costs: Mapping[Any, Any], labels: list[Any], warn: bool) -> FloatArray:
-    position = {label: i for i, label in enumerate(labels)}
-    matrix = np.full((len(labels), len(labels)), np.nan)
-    np.fill_diagonal(matrix, 0.0)
-    said, unknown = ~np.isnan(matrix), {}
-    for true, predicted, cost in _pairs(costs):
-        odd = [label for label in (true, predicted) if label not in position]
-        unknown.update(dict.fromkeys(odd))
-        if odd:
-            continue
+    given = {(label, label): 0.0 for label in labels} | dict(_pairs(costs))
+    unknown = list(dict.fromkeys(label for pair in given for label in pair if label not in labels))
+    if unknown and warn:
+        message = f"costs name {unknown}, which training has not among the classes {labels}; ignored"
+        warn_outside(message, UnseenValueWarning)
+    matrix = np.empty((len(labels), len(labels)))
+    for cell, (true, predicted) in zip(np.ndindex(matrix.shape), product(labels, labels), strict=True):
+        if (true, predicted) not in given:
+            raise ValueError(
+                f"costs do not say what a true {true!r} predicted as {predicted!r} costs"
+                + (f"; they name {unknown}, and the classes are {labels}" if unknown else "")
+            )
+        cost = given[true, predicted]
         try:
-            matrix[position[true], position[predicted]] = cost
+            matrix[cell] = cost
         except (TypeError, ValueError):
             raise ValueError(f"costs: a true {true!r} predicted as {predicted!r} costs {cost!r}, no number") from None
-        said[position[true], position[predicted]] = True
-    if unknown and warn:
-        message = f"costs name {list(unknown)}, which training has not among the classes {labels}; ignored"
-        warn_outside(message, UnseenValueWarning)
-    for i, j in np.argwhere(~said).tolist():
-        raise ValueError(
-            f"costs do not say what a true {labels[i]!r} predicted as {labels[j]!r} costs"
-            + (f"; they name {list(unknown)}, and the classes are {labels}" if unknown else "")
-        )
     return matrix
 
 
-def _pairs(costs: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the true class, the predicted one and the cost."""
+def _pairs(costs: Mapping[Any, Any]) -> Iterator[tuple[tuple[Any, Any], Any]]:
+    """Yield the true class with the predicted one, and the cost."""
     for key, value in costs.items():
         if isinstance(value, Mapping):
-            for predicted, cost in value.items():
-                yield key, predicted, cost
+            yield from (((key, predicted), cost) for predicted, cost in value.items())
         elif isinstance(key, tuple) and len(key) == 2:
-            yield *key, value
+            yield key, value
         else:
             raise ValueError(
                 f"costs: {key!r}: {value!r} is neither true: {{predicted: cost}} nor (true, predicted): cost"

@@ -6,6 +6,7 @@ import base64
 import io
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,9 +155,7 @@ def _tests_within(comparison: Comparison, metric: str) -> list[Part]:
 
 def pictures_of(comparison: Comparison, metric: str) -> dict[str, Axes]:
     """Return the pictures of a comparison by name; none if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return {}
     n_datasets, n_methods = comparison.complete(metric).shape
     drawn = {}
