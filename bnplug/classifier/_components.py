@@ -68,13 +68,10 @@ def _given(structure: Any, table: Table) -> Structure:
 
 
 def _weighted(model: Any, table: Table, learner: Any) -> Table:
-    """Return the table with the weights that a structure learner uses.
-
-    If class weights affect only the class prior, they would only add noise to measures of dependence, and are removed.
-    A learner with a score, or one that leaves rows out, may depend on them and keeps them.
-    """
+    """Return the table with the weights that a structure learner uses."""
     if not table.weighted or not uses_relative_weights(model):
         return table
+    # Class weights that affect only the class prior would add noise to measures of dependence.
     uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
     return table.with_relative_weights(by_class=not uses_class_weights)
 

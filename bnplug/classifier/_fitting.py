@@ -53,8 +53,6 @@ class FitMixin(PredictMixin):
     parameters: Any
     calibrate: Any
     engine: Any
-    structure_: Any
-    parameters_: Any
 
     def fit_files(
         self,
@@ -124,11 +122,7 @@ class FitMixin(PredictMixin):
         return frame
 
     def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]], more_rows: bool = False) -> Self:
-        """Learn on coded data: the structure, then the parameters, each checked at the door.
-
-        `folds` makes a given number of folds of the training rows, for parameters that are chosen on held-out rows.
-        `more_rows` says whether more rows will follow, which may have categories that these rows lack.
-        """
+        """Learn the structure, then the parameters; `more_rows`, with other categories, may follow in a later part."""
         warn_of_features(table, [] if more_rows else [v for v in self.encoder_.names if v not in self.encoder_.numeric])
         self.structure_, self.learned_ = find_structure(self, table)
         structure = self.learned_.structure
@@ -357,9 +351,9 @@ class FitMixin(PredictMixin):
 
     def _report_stateless(self, X: Any, codes: CodeArray) -> None:
         """Warn about missing cells that should be in a state which the first part did not create."""
-        ways, schema = MissingPolicies.of(self.missing), self.schema_
+        policies, schema = MissingPolicies.of(self.missing), self.schema_
         holed = [schema.names[v] for v in schema.features if (codes[v] == schema.missing).any()]
-        suspects = [name for name in ways.columns("value", holed) if name not in self.encoder_.missing_states]
+        suspects = [name for name in policies.columns("value", holed) if name not in self.encoder_.missing_states]
         if not suspects:
             return
         # Values that are not states are encoded as missing too.

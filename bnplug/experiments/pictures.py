@@ -171,13 +171,16 @@ def _label_points(ax: Axes, names: Sequence[str], points: FloatArray) -> None:
     places = dots * ax.transData.transform(points)
     room, *taken = (dots * np.array(part.get_window_extent().extents) for part in (ax, *ax.texts))
     texts = _join(names, places)
-    sizes = dots * np.array([_text_size(ax, text) for text in texts.values()]).reshape(-1, 2)
+    drawn = [ax.text(0, 0, text, fontsize=_FONT, parse_math=False) for text in texts.values()]
+    sizes = dots * np.array([text.get_window_extent().size for text in drawn]).reshape(-1, 2)
+    for text in drawn:
+        text.remove()
     centres = _place_labels(places[list(texts)], sizes, room, taken)
-    for (number, text), centre, size in zip(texts.items(), centres, sizes, strict=True):
+    for (number, label), centre, size in zip(texts.items(), centres, sizes, strict=True):
         offset = centre - places[number]
         near = np.all(np.abs(offset) < size / 2 + (_AWAY[0] + _AWAY[1]) / 2)
         ax.annotate(
-            text, tuple(points[number]), tuple(offset), textcoords="offset points", ha="center", va="center",
+            label, tuple(points[number]), tuple(offset), textcoords="offset points", ha="center", va="center",
             fontsize=_FONT, color=INK, parse_math=False, in_layout=False, arrowprops=None if near else _LEADER,
         )  # fmt: skip
 
@@ -217,10 +220,3 @@ def _join(names: Sequence[str], places: FloatArray) -> dict[int, str]:
         same = (first for first in groups if np.abs(places[first] - places[number]).max() < 1.0)
         groups.setdefault(next(same, number), []).append(name)
     return {number: ", ".join(group) for number, group in groups.items()}
-
-
-def _text_size(ax: Axes, text: str) -> FloatArray:
-    drawn = ax.text(0, 0, text, fontsize=_FONT, parse_math=False)
-    size = np.array(drawn.get_window_extent().size)
-    drawn.remove()
-    return size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,8 @@ from bnplug.typing import CodeArray, FloatArray, IntArray
 WAYS = ("most_probable", "sample")
 
 
-class Donors(NamedTuple):
-    """Rows whose values stand for bins and pooled states: a frame with the columns of training, and its codes."""
-
-    frame: pd.DataFrame
-    codes: CodeArray
+#: Rows whose values stand for bins and pooled states: a frame with the columns of training, and its codes.
+Donors = tuple[pd.DataFrame, CodeArray]
 
 
 def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | None = None) -> pd.DataFrame:
@@ -37,7 +34,7 @@ def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | No
         filled = draw_missing(model.tables_, codes, random, model.n_jobs, model.max_clique_size)
     else:
         filled = fill_most_probable(model.tables_, codes, model.schema_.features, model.max_clique_size)
-    given = Donors(frame, codes) if donors is None else donors
+    given = (frame, codes) if donors is None else donors
     result = {str(name): column for name, column in frame.items()}
     for name in model.encoder_.names:
         v = model.schema_.index(name)
@@ -60,11 +57,11 @@ def _values(
     lent = set(range(len(labels))) if name in model.encoder_.numeric else set()
     if name in model.encoder_.pooled:
         lent.add(len(labels) - 1)
-    v = model.schema_.index(name)
-    there = donors.frame[name] if name in donors.frame.columns else pd.Series(dtype=object)
+    v, (frame, codes) = model.schema_.index(name), donors
+    there = frame[name] if name in frame.columns else pd.Series(dtype=object)
     cells: list[Any] = [labels[state] for state in states.tolist()]
     for state in sorted(lent & set(states.tolist())):
-        lenders = there[(donors.codes[v] == state) & there.notna().to_numpy()] if len(there) else there
+        lenders = there[(codes[v] == state) & there.notna().to_numpy()] if len(there) else there
         places = np.flatnonzero(states == state)
         if len(lenders) and how == "sample":
             values = lenders.iloc[random.randint(len(lenders), size=len(places))].tolist()

@@ -49,9 +49,9 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
     html.check_rows(rows, X)
     if X is None and y is not None:
         raise ValueError("y is given without X: a report needs the rows that the labels belong to")
-    probabilities = None if y is None and not rows else model.predict_proba(X)
-    evaluation = None if probabilities is None or y is None else evaluate_probabilities(model, probabilities, y)
-    examples = _examples(model, X, y, probabilities, rows) if probabilities is not None and rows else {}
+    probabilities = model.predict_proba(X) if rows or y is not None else np.empty(0)
+    evaluation = None if y is None else evaluate_probabilities(model, probabilities, y)
+    examples = _examples(model, X, y, probabilities, rows) if rows else {}
     try:
         joints, error = class_joints(model), ""
     except ValueError as reason:
@@ -249,8 +249,8 @@ def _folded(confusion: pd.DataFrame) -> pd.DataFrame:
     large = np.sort(np.argsort(-size, kind="stable")[: _MOST_CLASSES - 1])
     place = np.full(len(counts), len(large))
     place[large] = np.arange(len(large))
-    folded = np.zeros((len(large) + 1, len(large) + 1))
-    np.add.at(folded, (place[:, None], place[None, :]), counts)
+    groups = np.eye(len(large) + 1)[place]
+    folded = groups.T @ counts @ groups
     labels = pd.Index([*confusion.index[large], f"{len(counts) - len(large):,} other classes"], dtype=object)
     return pd.DataFrame(folded, index=labels, columns=labels)
 
@@ -259,9 +259,7 @@ def _examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: F
     """Explain the `n_rows` rows with the least probable best class."""
     chosen = _uncertain(probabilities, n_rows)
     frame = to_frame(X, "X")
-    if not is_frame(X):
-        frame = frame.set_axis(list(model.encoder_.columns), axis=1)
-    rows = frame.iloc[chosen]
+    rows = (frame if is_frame(X) else frame.set_axis(list(model.encoder_.columns), axis=1)).iloc[chosen]
     try:
         with warnings.catch_warnings():
             # Predicting all rows has given the same warnings.
