@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
-from bnplug.errors import ContractError, PluginError, UnknownMethodError
+from bnplug.errors import ContractError, UnknownMethodError
 from bnplug.hooks import registry, requirements
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import AUTO_DISCRETIZER, Kind, as_written, is_component
@@ -52,19 +51,15 @@ def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
         _check_fewest(model, table, learner)
         learned = _learn(model, learner, _weighted(model, table, learner))
     else:
-        learned = Learned(_given(model.structure, table))
+        try:
+            learned = Learned(Structure.of(model.structure, table))
+        except TypeError:
+            known = "a name, a learner, a Structure, a DAG or a list of edges (parent, child)"
+            raise TypeError(f"structure is {known}, not {model.structure!r}") from None
+        except ValueError as error:
+            raise ValueError(f"structure: {error}") from None
     check_size(table, learned.structure.parents, model.max_parameters)
     return learner, learned
-
-
-def _given(structure: Any, table: Table) -> Structure:
-    try:
-        return Structure.of(structure, table)
-    except TypeError:
-        known = "a name, a learner, a Structure, a DAG or a list of edges (parent, child)"
-        raise TypeError(f"structure is {known}, not {structure!r}") from None
-    except ValueError as error:
-        raise ValueError(f"structure: {error}") from None
 
 
 def _weighted(model: Any, table: Table, learner: Any) -> Table:
@@ -111,15 +106,5 @@ def check_unlabeled(table: Table, learner: Any, written: Any) -> None:
     if table.lacks_classes and not getattr(learner, "takes_unlabeled", False):
         raise ValueError(
             f"some rows have no class, and parameters={as_written(written)!r} do not learn from such rows; drop them, "
-            f"or use one of {_learners_of_unlabeled()}"
+            f"or use one of {registry.listing(Kind.PARAMETER_LEARNER, 'takes_unlabeled')}"
         )
-
-
-def _learners_of_unlabeled() -> list[str]:
-    """Return the registered parameter learners that accept rows without a class."""
-    names = []
-    for name in (str(registry.name_of(method)) for method in registry.methods(Kind.PARAMETER_LEARNER)):
-        with suppress(PluginError, TypeError):
-            if getattr(registry.parameter_learner(name), "takes_unlabeled", False):
-                names.append(name)
-    return names

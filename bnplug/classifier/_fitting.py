@@ -161,7 +161,11 @@ class FitMixin(PredictMixin):
 
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
-        self.engine_ = component("engine", self._engine(), self)
+        engine = self.engine
+        if isinstance(engine, Unavailable):  # of a loaded model
+            warn_outside(f"{engine!r}; the built-in engine answers in its place", PluginWarning)
+            engine = "elimination"
+        self.engine_ = component("engine", engine, self)
         self._marginalizer = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
         self._is_network = tables.normalized
         self.made_ = {
@@ -172,13 +176,6 @@ class FitMixin(PredictMixin):
         parts = (self.structure_, self.parameters_, self.encoder_.discretizer, self.engine_)
         self.components_ = [listed for part in parts for listed in components(part)]
         return self
-
-    def _engine(self) -> Any:
-        """Return the engine to use: the built-in one for a loaded model whose own is not installed."""
-        if not isinstance(self.engine, Unavailable):
-            return self.engine
-        warn_outside(f"{self.engine!r}; the built-in engine answers in its place", PluginWarning)
-        return "elimination"
 
     def _make(self, parameter: str, spec: Any) -> Any:
         return super()._make(parameter, wanted_discretizer(self) if parameter == "discretizer" else spec)
@@ -306,11 +303,9 @@ class FitMixin(PredictMixin):
         return self._next_part(X, y, sample_weight)
 
     def _first_part(self, X: Any, y: Any, sample_weight: Any, states: Mapping[str, Sequence[Any]] | None) -> Self:
-        learner = component("parameter learner", self.parameters, self)
-        if not hasattr(learner, "partial_fit"):
-            del self.classes_
-            raise ValueError(f"parameters={self.parameters!r} do not support partial_fit; {_learned_in_parts()}")
         try:
+            if not hasattr(component("parameter learner", self.parameters, self), "partial_fit"):
+                raise ValueError(f"parameters={self.parameters!r} do not support partial_fit; {_learned_in_parts()}")
             frame = self._named_frame(X, y)
             options = {"class_weight": self.class_weight, "classes": self.classes_}
             table, encoder = self._encode_training(frame, y, sample_weight, {"states": states}, **options)

@@ -48,8 +48,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
-        winners = self.decide(self.predict_proba(X))
-        return np.asarray(self.classes_[winners])
+        return np.asarray(self.classes_[self.decide(self.predict_proba(X))])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`."""
@@ -75,12 +74,6 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
         self._warn_where_missing(codes)
         return predictive_log_joint(self._marginalizer, codes, self.n_jobs)
 
-    def _log_joint(self, X: Any) -> FloatArray:
-        """Return the log joint of rows and classes; impossible rows are all ``-inf``."""
-        codes = self.encode(X)
-        self._warn_where_missing(codes)
-        return self._marginalizer.log_joint(codes, n_jobs=self.n_jobs)
-
     def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
         """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
 
@@ -99,11 +92,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
 
 
 def cost_matrix(costs: Any, classes: npt.ArrayLike, warn: bool = False) -> FloatArray | None:
-    """Return costs as a matrix [true class, predicted class]; None without costs.
-
-    In a dict, correct predictions cost 0 by default. `warn` reports labels that are not classes: a rare class may be
-    absent from a part of the data.
-    """
+    """Return costs as a matrix [true class, predicted class], None without costs; `warn` of labels without a class."""
     if costs is None:
         return None
     labels = np.asarray(classes).tolist()
@@ -116,10 +105,7 @@ def cost_matrix(costs: Any, classes: npt.ArrayLike, warn: bool = False) -> Float
 
 
 def least_expected_cost(probabilities: FloatArray, costs: FloatArray | None) -> IntArray:
-    """Return the class of least expected cost for each row (rows, classes), the first of tied ones.
-
-    Without costs, all mistakes cost the same, and the most probable class wins.
-    """
+    """Return the class of least expected cost for each row, the first of tied ones; without costs the most probable."""
     if costs is None:
         return np.asarray(probabilities.argmax(axis=1))
     expected = np.zeros(probabilities.shape)

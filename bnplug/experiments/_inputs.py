@@ -1,8 +1,4 @@
-"""What a comparison gets: data sets, split into the folds that all methods share, and methods, prepared for a fold.
-
-Classifiers of bnplug and its plugins take frames as they are. For other estimators, columns are prepared inside the
-fold: missing cells are imputed, discrete columns one-hot encoded, numeric columns scaled.
-"""
+"""What a comparison gets: data sets, split into the folds that all methods share, and methods, prepared for a fold."""
 
 from __future__ import annotations
 
@@ -129,7 +125,14 @@ def _load(item: Any, number: int, data_dir: Any) -> library.Dataset:
 def _split(data: library.Dataset, cv: Any, missing: str, random_state: int) -> SplitData:
     kept = ~data.X.isna().any(axis=1).to_numpy() if missing == "drop" else np.ones(len(data.X), dtype=bool)
     try:
-        cv = _cv_for(data, cv)
+        if isinstance(cv, Mapping):
+            if data.name not in cv:
+                raise ValueError(f"cv has nothing for it, only for {list(cv)}")
+            cv = cv[data.name]
+        if isinstance(cv, str) and cv == "split":
+            if data.split is None:
+                raise ValueError("cv='split', and it comes without training and test rows of its own")
+            cv = [data.split]
         splits = make_splits(cv, data.X, data.y, kept, random_state)
     except ValueError as error:
         raise ValueError(f"data set {data.name!r}: {error}") from error
@@ -141,19 +144,6 @@ def _split(data: library.Dataset, cv: Any, missing: str, random_state: int) -> S
     classes, truth = np.unique(data.y.to_numpy(), return_inverse=True)
     known = (data.name, data.X, data.y, data.categorical_features)
     return SplitData(*known, classes.tolist(), truth, dict(enumerate(splits)), describe_cv(cv))
-
-
-def _cv_for(data: library.Dataset, cv: Any) -> Any:
-    """Return the meaning of `cv` for one data set."""
-    if isinstance(cv, Mapping):
-        if data.name not in cv:
-            raise ValueError(f"cv has nothing for it, only for {list(cv)}")
-        cv = cv[data.name]
-    if isinstance(cv, str) and cv == "split":
-        if data.split is None:
-            raise ValueError("cv='split', and it comes without training and test rows of its own")
-        return [data.split]
-    return cv
 
 
 # Folds
@@ -286,8 +276,8 @@ def prepare(
         made.set_params(**{f"{prefix}missing": missing})
         if isinstance(network.categorical_features, str):
             made.set_params(**{f"{prefix}categorical_features": categorical_features})
-    of_plugins = any(isinstance(registry.method_of(part), ClassifierMethod) for part in parts.values())
-    if not (networks or of_plugins or isinstance(made, Pipeline)):
+    takes_frames = isinstance(made, Pipeline) or bool(networks)
+    if not takes_frames and not any(isinstance(registry.method_of(part), ClassifierMethod) for part in parts.values()):
         made = Pipeline([("columns", _columns(X, categorical_features, missing)), ("estimator", made)])
     for name, value in made.get_params().items():
         last = name.rpartition("__")[2]

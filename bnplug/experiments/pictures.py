@@ -51,7 +51,13 @@ def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
     for tick in range(lowest, highest + 1):
         ax.plot([tick, tick], [0, -0.15], color=INK, linewidth=1.2)
         ax.text(tick, -0.25, str(tick), ha="center", va="bottom", color=INK)
-    _draw_ruler(ax, lowest, highest, result.critical_difference)
+    difference = result.critical_difference
+    end = min(lowest + difference, highest)
+    ax.plot([lowest, end], [-1.0, -1.0], color=ACCENT, linewidth=2)
+    # A ruler longer than the line of ranks has no mark at its end.
+    for x in [lowest] if difference > highest - lowest else [lowest, end]:
+        ax.plot([x, x], [-1.1, -0.9], color=ACCENT, linewidth=2)
+    ax.text(lowest, -1.18, f"critical difference {difference:.2f}", va="bottom", color=ACCENT)
     for place, (name, rank) in enumerate(ranks.items()):
         left = place < n_left
         level = depth + 0.45 * (place if left else len(ranks) - 1 - place) + 0.2
@@ -92,12 +98,20 @@ def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:
     shared = comparison.complete(metric)
     seconds = comparison.table("fit_seconds").loc[shared.index, shared.columns]
     ax = new_axes((6.5, 4.2))
+    from matplotlib.ticker import LogLocator, NullLocator
+
     ax.set_xscale("log")
     points = np.column_stack([np.exp(np.log(seconds).mean()), shared.mean() * measure.scale])
     for number, (x, y) in enumerate(points):
         ax.scatter([x], [y], color=colour(number), marker=mark(number), s=60, zorder=3)
     ax.margins(x=0.2, y=0.15)
-    _span_a_decade(ax)
+    low, high = ax.get_xlim()
+    # An axis that spans at least a factor of ten has ticks, and small differences look small.
+    widen = max(1.0, 10 * low / high) ** 0.5
+    ax.set_xlim(low / widen, high * widen)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set(xlabel=find_metric("fit_seconds").label, ylabel=measure.label)
     _label_points(ax, [str(name) for name in shared.columns], points)
     return finish(ax)
@@ -127,33 +141,12 @@ def _bars(result: Nemenyi | BonferroniDunn) -> list[tuple[float, float]]:
     return [(start - 0.03, end + 0.03) for start, end in bars]
 
 
-def _draw_ruler(ax: Axes, lowest: float, highest: float, difference: float) -> None:
-    """Draw the length of the critical difference, without an end mark if it exceeds the line of ranks."""
-    level, end = -1.0, min(lowest + difference, highest)
-    ax.plot([lowest, end], [level, level], color=ACCENT, linewidth=2)
-    for place in [lowest] if difference > highest - lowest else [lowest, end]:
-        ax.plot([place, place], [level - 0.1, level + 0.1], color=ACCENT, linewidth=2)
-    ax.text(lowest, level - 0.18, f"critical difference {difference:.2f}", va="bottom", color=ACCENT)
-
-
 def _draw_method(ax: Axes, text: str, rank: float, level: float, side: float, left: bool) -> None:
     ax.plot([rank, rank, side], [0, level, level], color=INK, linewidth=1, zorder=1)
     ax.annotate(
         text, (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center", color=INK,
         ha="right" if left else "left", annotation_clip=False, parse_math=False,
     )  # fmt: skip
-
-
-def _span_a_decade(ax: Axes) -> None:
-    """Widen a logarithmic axis to at least a factor of ten: it then has ticks, and small differences look small."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    low, high = ax.get_xlim()
-    widen = max(1.0, 10 * low / high) ** 0.5
-    ax.set_xlim(low / widen, high * widen)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter("{x:g}")
 
 
 # Labels of points
@@ -186,10 +179,9 @@ def _label_points(ax: Axes, names: Sequence[str], points: FloatArray) -> None:
 
 
 def _place_labels(points: FloatArray, sizes: FloatArray, room: FloatArray, taken: Sequence[FloatArray]) -> FloatArray:
-    """Return the centers [n, 2] of boxes beside points, chosen greedily, the most crowded points first.
+    """Return the centers [n, 2] of boxes of these `sizes` beside points, the most crowded points first.
 
-    All lengths are in points. `points` and `sizes` (widths and heights) have shape [n, 2]; `room` and the boxes in
-    `taken`, which are to be avoided, are left, bottom, right and top.
+    `room` and the boxes in `taken`, which are to be avoided, are left, bottom, right and top.
     """
     marks = np.hstack([points - _MARK, points + _MARK])
     boxes, centres = list(taken), np.empty_like(points)

@@ -54,7 +54,8 @@ def _values(
 ) -> list[Any]:
     """Return a value for each state: its label or, of a bin or pooled state, that of a donor."""
     labels = label_index(model.schema_.states[name]).tolist()
-    lent = set(range(len(labels))) if name in model.encoder_.numeric else set()
+    is_numeric, cuts = name in model.encoder_.numeric, model.encoder_.cut_points.get(name, ())
+    lent = set(range(len(labels))) if is_numeric else set()
     if name in model.encoder_.pooled:
         lent.add(len(labels) - 1)
     v, (frame, codes) = model.schema_.index(name), donors
@@ -68,7 +69,9 @@ def _values(
         elif len(lenders):
             values = [_middle(lenders)] * len(places)
         else:
-            values = [_without_donor(model, name, state, labels[state])] * len(places)
+            # The label of a bin is no number; a column without cuts stays missing.
+            label = np.nan if is_numeric and isinstance(labels[state], str) else labels[state]
+            values = [_number_in_bin(cuts, state) if len(cuts) else label] * len(places)
         for place, value in zip(places.tolist(), values, strict=True):
             cells[place] = value
     return cells
@@ -81,19 +84,8 @@ def _middle(values: pd.Series[Any]) -> Any:
     return values.mode().iloc[0]
 
 
-def _without_donor(model: Any, name: str, state: int, label: Any) -> Any:
-    """Return a number that lies in a bin, or the label of another state; NaN if the column has no cuts."""
-    cuts = model.encoder_.cut_points.get(name)
-    if cuts is None or not len(cuts):
-        return label if name not in model.encoder_.numeric or not isinstance(label, str) else np.nan
-    return _number_in_bin(cuts, state)
-
-
 def _number_in_bin(cuts: FloatArray, state: int) -> float:
-    """Return the middle of a bin; for the first bin its upper end, for the last a number just above its lower end.
-
-    Bins are closed on the right.
-    """
+    """Return the middle of a bin; of the first its upper end, which it includes, of the last a number just inside."""
     if state == 0:
         return float(cuts[0])
     lower = cuts[state - 1]

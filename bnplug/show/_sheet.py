@@ -1,8 +1,4 @@
-"""The positions of boxes in a picture: a checked graph, its rows, the order in each row, and x coordinates.
-
-Parents are above children. ``fast-sugiyama`` orders each row to reduce edge crossings; this module assigns rows and
-coordinates.
-"""
+"""The positions of boxes in a picture: parents above children, in rows that ``fast-sugiyama`` orders."""
 
 from __future__ import annotations
 
@@ -73,8 +69,7 @@ def checked_graph(
 class Sheet:
     """The positions of all vertices: nodes, then lanes, the places of rows that a long edge passes.
 
-    A row is as high as its highest box; boxes touch its upper border. A chain is an edge as the vertices that it
-    visits, one in each row; a chain without lanes may skip rows.
+    A chain is an edge as the vertices that it visits, one in each row; a chain without lanes may skip rows.
     """
 
     widths: list[float]

@@ -226,22 +226,19 @@ class RunningEvaluation:
 
     def result(self) -> Evaluation:
         """Return the evaluation of all rows so far; raise a ``ValueError`` if there are none."""
-        n_rows = int(self.confusion.sum())
+        of_class = self.confusion.sum(axis=1)
+        n_rows = int(of_class.sum())
         if not n_rows:
             raise ValueError(_NO_ROW)
+        curves = [scores.points() for c, scores in self.scores.items() if 0 < of_class[c] < n_rows]
+        areas = [_area(curve.classes == 1, curve.values, curve.rows.astype(np.float64)) for curve in curves]
         costs = getattr(self.model, "costs_", None)
         return _result(
             self.model,
             self.confusion,
             n_rows=n_rows,
-            auc=self._area(self.confusion.sum(axis=1)),
+            auc=float(np.mean(areas)) if areas else None,
             log_loss=self.log_loss / n_rows,
             brier=self.brier / n_rows,
             mean_cost=None if costs is None else float((costs * self.confusion).sum() / n_rows),
         )
-
-    def _area(self, of_class: IntArray) -> float | None:
-        if np.count_nonzero(of_class) < 2:
-            return None
-        points = [scores.points() for c, scores in self.scores.items() if of_class[c]]
-        return float(np.mean([_area(p.classes == 1, p.values, p.rows.astype(np.float64)) for p in points]))

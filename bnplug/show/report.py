@@ -1,8 +1,4 @@
-"""A fitted classifier as one self-contained HTML page.
-
-The page needs no network connection and is readable without its script. With the script, clicking a node of the graph
-shows the node's table. The same model and data give the same page.
-"""
+"""A fitted classifier as one self-contained HTML page, readable without its script; the same input, the same page."""
 
 from __future__ import annotations
 
@@ -46,9 +42,7 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
     The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.report`; a frame has the columns of training.
     """
     check_is_fitted(model)
-    html.check_rows(rows, X)
-    if X is None and y is not None:
-        raise ValueError("y is given without X: a report needs the rows that the labels belong to")
+    html.check_rows(rows, X, y)
     probabilities = model.predict_proba(X) if rows or y is not None else np.empty(0)
     evaluation = None if y is None else evaluate_probabilities(model, probabilities, y)
     examples = _examples(model, X, y, probabilities, rows) if rows else {}

@@ -61,8 +61,7 @@ def to_html(
     The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.explore`; a frame has the columns of training.
     """
     check_is_fitted(model)
-    if X is None and y is not None:
-        raise ValueError("y is given without X: give the rows that the labels belong to")
+    check_rows(rows, X, y)
     data = _page_data(model, shown_tables(model, features), X, y, rows)
     # Inside a script element, only "<" could end it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -89,7 +88,6 @@ def _page_data(
     model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None, rows: int = 0
 ) -> dict[str, Any]:
     """Return the data for the page's script: the model's `tables` or a part of them, and the first rows of `X`, `y`."""
-    check_rows(rows, X)
     truths = None if y is None else [xml_text(str(label)) for label in pd.Series(y)]
     if truths is not None and len(truths) != len(to_frame(X, "X")):
         raise ValueError(f"y has {len(truths)} labels, X has {len(to_frame(X, 'X'))} rows: give one label for each row")
