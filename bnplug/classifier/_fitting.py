@@ -36,7 +36,7 @@ from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.table.rules import ColumnRules, MissingPolicies
 from bnplug.table.table import Table
-from bnplug.typing import BoolArray, CodeArray
+from bnplug.typing import CodeArray
 
 if TYPE_CHECKING:
     from bnplug.sources._streaming import Paths
@@ -340,7 +340,12 @@ class FitMixin(PredictMixin):
         codes[self.schema_.target_index] = classes
         weights = _learning_weights(pd.DataFrame(index=range(len(labels))), labels, sample_weight, self.class_weight)
         kept = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
-        kept &= self._complete_enough(codes)
+        holes = codes[self.schema_.features] == self.schema_.missing
+        policies, names = MissingPolicies.of(self.missing), [self.schema_.names[v] for v in self.schema_.features]
+        refused = policies.columns("error", [name for name, cells in zip(names, holes, strict=True) if cells.any()])
+        if refused:
+            raise ValueError(f'columns {refused} have missing cells, and missing="error"')
+        kept &= ~holes[np.isin(names, policies.columns("drop", names))].any(axis=0)
         weights = None if weights is None else weights[kept]
         return Table(codes[:, kept], self.schema_.names, self.schema_.states, self.target_, weights)
 
@@ -360,19 +365,6 @@ class FitMixin(PredictMixin):
                 "for them, and they are ignored. Start with a part in which these columns have missing cells",
                 BnplugWarning,
             )
-
-    def _complete_enough(self, codes: CodeArray) -> BoolArray:
-        """Return which rows are learned from, as `missing` says."""
-        features = self.schema_.features
-        holes = codes[features] == self.schema_.missing
-        policies = MissingPolicies.of(self.missing)
-        names = [self.schema_.names[v] for v in features]
-        refused = policies.columns("error", [name for name, cells in zip(names, holes, strict=True) if cells.any()])
-        if refused:
-            raise ValueError(f'columns {refused} have missing cells, and missing="error"')
-        dropped = np.isin(names, policies.columns("drop", names))
-        complete: BoolArray = ~holes[dropped].any(axis=0)
-        return complete
 
 
 def _learned_in_parts() -> str:

@@ -67,7 +67,10 @@ def _values(
         if len(lenders) and how == "sample":
             values = lenders.iloc[random.randint(len(lenders), size=len(places))].tolist()
         elif len(lenders):
-            values = [_middle(lenders)] * len(places)
+            is_ordered = pd.api.types.is_numeric_dtype(lenders)
+            # The value in the middle, which is one of them; or the most frequent.
+            middle = lenders.sort_values().iloc[(len(lenders) - 1) // 2] if is_ordered else lenders.mode().iloc[0]
+            values = [middle] * len(places)
         else:
             # The label of a bin is no number; a column without cuts stays missing.
             label = np.nan if is_numeric and isinstance(labels[state], str) else labels[state]
@@ -75,13 +78,6 @@ def _values(
         for place, value in zip(places.tolist(), values, strict=True):
             cells[place] = value
     return cells
-
-
-def _middle(values: pd.Series[Any]) -> Any:
-    """Return the value in the middle of ordered ones, which is one of them; of others the most frequent."""
-    if pd.api.types.is_numeric_dtype(values):
-        return values.sort_values().iloc[(len(values) - 1) // 2]
-    return values.mode().iloc[0]
 
 
 def _number_in_bin(cuts: FloatArray, state: int) -> float:

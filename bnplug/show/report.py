@@ -51,6 +51,8 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
     except ValueError as reason:
         joints, error = {}, str(reason)
     names, blanket, marked = model.tables_.names, model.markov_blanket(), blanket_to_mark(model)
+    sizes = len(model.encoder_.names), len(model.classes_), len(model.tables_.edges), model.tables_.n_parameters
+    tiles = [(label, f"{n:,}") for label, n in zip(("features", "classes", "edges", "parameters"), sizes, strict=True)]
     return render(
         "report.html",
         title=f"{model.target_}: Bayesian-network classifier",
@@ -58,7 +60,7 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
         numbers={name: position for position, name in enumerate(names)},
         target=model.target_,
         classes=model.classes_.tolist(),
-        tiles=_tiles(model, evaluation),
+        tiles=tiles if evaluation is None else [*tiles, ("accuracy", f"{evaluation.accuracy:.3f}")],
         graph=html.Safe(to_svg(names, model.tables_.edges, model.target_, marked, clickable=True)),
         blanket=blanket,
         marked=marked,
@@ -75,12 +77,6 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
         ),
         **_making(model),
     )
-
-
-def _tiles(model: BayesianNetworkClassifier, evaluation: Evaluation | None) -> list[tuple[str, str]]:
-    sizes = len(model.encoder_.names), len(model.classes_), len(model.tables_.edges), model.tables_.n_parameters
-    tiles = [(label, f"{n:,}") for label, n in zip(("features", "classes", "edges", "parameters"), sizes, strict=True)]
-    return tiles if evaluation is None else [*tiles, ("accuracy", f"{evaluation.accuracy:.3f}")]
 
 
 def _prior(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> dict[str, Any]:
