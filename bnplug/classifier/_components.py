@@ -49,7 +49,12 @@ def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
         learner = component("structure learner", model.structure, model)
         requirements.check_table(learner, table)
         _check_fewest(model, table, learner)
-        learned = _learn(model, learner, _weighted(model, table, learner))
+        weighted = table
+        if table.weighted and uses_relative_weights(model):
+            # Class weights that affect only the class prior would add noise to measures of dependence.
+            uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
+            weighted = table.with_relative_weights(by_class=not uses_class_weights)
+        learned = _learn(model, learner, weighted)
     else:
         try:
             learned = Learned(Structure.of(model.structure, table))
@@ -60,15 +65,6 @@ def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
             raise ValueError(f"structure: {error}") from None
     check_size(table, learned.structure.parents, model.max_parameters)
     return learner, learned
-
-
-def _weighted(model: Any, table: Table, learner: Any) -> Table:
-    """Return the table with the weights that a structure learner uses."""
-    if not table.weighted or not uses_relative_weights(model):
-        return table
-    # Class weights that affect only the class prior would add noise to measures of dependence.
-    uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
-    return table.with_relative_weights(by_class=not uses_class_weights)
 
 
 def _learn(model: Any, learner: Any, table: Table) -> Learned:

@@ -61,7 +61,12 @@ def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
     for place, (name, rank) in enumerate(ranks.items()):
         left = place < n_left
         level = depth + 0.45 * (place if left else len(ranks) - 1 - place) + 0.2
-        _draw_method(ax, f"{name}  {rank:.2f}", rank, level, lowest if left else highest, left)
+        side = lowest if left else highest
+        ax.plot([rank, rank, side], [0, level, level], color=INK, linewidth=1, zorder=1)
+        ax.annotate(
+            f"{name}  {rank:.2f}", (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center",
+            color=INK, ha="right" if left else "left", annotation_clip=False, parse_math=False,
+        )  # fmt: skip
     for number, (start, end) in enumerate(bars):
         level = 0.3 + 0.22 * number
         ends = [max(start, lowest), min(end, highest)]
@@ -139,14 +144,6 @@ def _bars(result: Nemenyi | BonferroniDunn) -> list[tuple[float, float]]:
         if end > start and (not bars or end > bars[-1][1]):
             bars.append((float(start), end))
     return [(start - 0.03, end + 0.03) for start, end in bars]
-
-
-def _draw_method(ax: Axes, text: str, rank: float, level: float, side: float, left: bool) -> None:
-    ax.plot([rank, rank, side], [0, level, level], color=INK, linewidth=1, zorder=1)
-    ax.annotate(
-        text, (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center", color=INK,
-        ha="right" if left else "left", annotation_clip=False, parse_math=False,
-    )  # fmt: skip
 
 
 # Labels of points
