@@ -177,14 +177,14 @@ def methods(kind: str | None = None, **flags: bool) -> list[Descriptor]:
 
 
 def listing(kind: str, attribute: str) -> str:
-    """Return the names of the registered methods of a kind whose classes have an attribute, for messages.
+    """Return the names of the registered methods of a kind whose classes have an attribute that is true, for messages.
 
     A class that cannot be imported is omitted.
     """
     names = []
     for method in methods(kind):
         with suppress(PluginError, ContractError):
-            if hasattr(_factory(cast(Method, method)), attribute):
+            if getattr(_factory(cast(Method, method)), attribute, False):
                 names.append(repr(name_of(method)))
     return ", ".join(sorted(names))
 
