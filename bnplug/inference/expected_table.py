@@ -206,9 +206,9 @@ class _ExpectedRows:
         self.tables, self.n_jobs = tables, n_jobs
         self.few = _have_few_completions(block.codes, block.cards)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
-        rows = _all_completions(tables, block.codes[:, self.few])
-        self.source, shares = rows.source, weights[self.few][rows.source] * rows.shares
-        self.completed = Table(rows.codes, block.names, block.states, block.target, shares)
+        codes, shares, self.source = _all_completions(tables, block.codes[:, self.few])
+        shares = weights[self.few][self.source] * shares
+        self.completed = Table(codes, block.names, block.states, block.target, shares)
         self.block, self.weights = block.take(~self.few), weights[~self.few]
         self.lacks = self.block.codes == block.missing
         self._compile = cache(partial(compiled_for_em, engine, tables))

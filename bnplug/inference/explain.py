@@ -237,7 +237,11 @@ def sensitivity_frame(
     Columns ``variable``, ``state``, ``given`` (a dict of the parents' states), ``parameter``, ``target`` (a state of
     it), ``probability`` (the posterior of that state) and ``derivative``.
     """
-    entries = [entry for name in tables.names for entry in _entries(tables, name)]
+    entries = []
+    for name, (parents, values) in tables.tables.items():
+        family = product(*(tables.states[u] for u in (name, *parents)))
+        for (state, *given), theta in zip(family, np.exp(values).ravel().tolist(), strict=True):
+            entries.append((name, state, dict(zip(parents, given, strict=True)), theta))
     n_states = len(posterior)
     frame = pd.DataFrame(entries, columns=["variable", "state", "given", "parameter"], dtype=object)
     frame = frame.take(np.arange(len(entries)).repeat(n_states)).reset_index(drop=True)
@@ -249,14 +253,6 @@ def sensitivity_frame(
     )
     order = np.argsort(-frame["derivative"].abs().to_numpy(), kind="stable")
     return frame.take(order).reset_index(drop=True)
-
-
-def _entries(tables: LogTables, name: str) -> list[tuple[str, Any, dict[str, Any], float]]:
-    """Return the entries of a table: variable, state, the parents' states, parameter."""
-    parents, values = tables.tables[name]
-    family = [tables.states[u] for u in (name, *parents)]
-    cells = zip(product(*family), np.exp(values).ravel(), strict=True)
-    return [(name, state, dict(zip(parents, given, strict=True)), float(theta)) for (state, *given), theta in cells]
 
 
 def _with_the_column(slopes: FloatArray, logs: FloatArray, posterior: FloatArray) -> None:
