@@ -98,10 +98,7 @@ def interrupts_held_back() -> Iterator[None]:
 
 
 class _HoldBack(event.Listener):  # type: ignore[misc]
-    """Delays interrupts and disables garbage collection while numba compiles, in any number of threads.
-
-    Searching the many lasting objects of the compiler for garbage takes a fifth of its time.
-    """
+    """Delays interrupts while numba compiles, and disables garbage collection, which takes a fifth of its time."""
 
     def __init__(self) -> None:
         self._open = threading.local()
@@ -132,10 +129,7 @@ class _HoldBack(event.Listener):  # type: ignore[misc]
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Prints once, on a terminal, that kernels are being compiled, after some seconds in total.
-
-    A process that ignores Ctrl-C prints nothing: it runs in the background, or is a worker.
-    """
+    """Prints once, on a terminal, that kernels are being compiled, after some seconds in total."""
 
     def __init__(self, seconds: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
         self._left = seconds
@@ -158,13 +152,9 @@ class _Announcement(event.Listener):  # type: ignore[misc]
                 self._left -= now - self._since
             self._n_open += change
             self._since = now
-        if before >= 0 > self._left:
-            self._say()
-
-    @staticmethod
-    def _say() -> None:
-        heard = sys.stderr is not None and sys.stderr.isatty() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-        if heard:
+        is_due = before >= 0 > self._left and sys.stderr is not None and sys.stderr.isatty()
+        # A process that ignores Ctrl-C runs in the background, or is a worker.
+        if is_due and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             # Overwrite a progress line.
             print("\r\x1b[Kcompiling kernels, once per installation ...", file=sys.stderr, flush=True)
 
@@ -215,10 +205,7 @@ def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_job
 
 
 class _Gate:
-    """Lets calls begin while it is open; closing it waits for running calls.
-
-    A pool does not wait for a thread that was being started during an interrupt.
-    """
+    """Lets calls begin while it is open; closing it waits for running calls, as a pool does not after an interrupt."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -112,12 +112,9 @@ def _outer_symbols(library: Any) -> list[str]:
 
 
 def _rebuild(target_context: Any, symbols: list[str], reduced: tuple[Any, ...]) -> CompileResult:
-    """Return a stored kernel, ready to be called.
-
-    Loading numba's compiler takes longer than the kernel itself, so this happens only if an external symbol is missing:
-    calling an undefined symbol would end the process.
-    """
+    """Return a stored kernel, ready to be called."""
     rtsys.initialize(target_context)
+    # Calling an undefined symbol would end the process; loading numba's compiler takes longer than the kernel itself.
     if not all(map(address_of_symbol, symbols)):
         target_context.refresh()
     return CompileResult._rebuild(target_context, *reduced)

@@ -112,11 +112,7 @@ def find_group(network, first, opened, concerned, group):  # type: ignore[no-unt
 
 @inner_kernel(allocates=False)
 def lay_out(row, fold, target, network, n_group, scratch):  # type: ignore[no-untyped-def]
-    """Find the families of a group; return their number.
-
-    The positions of each family's numbers for the first joint state go to `places` of the Scratch, the strides of the
-    group's variables to `moves`, and that of the class to `by_class`.
-    """
+    """Find the families of a group: fill `places`, `moves` and `by_class` of the Scratch; return their number."""
     group, moves, n_families = scratch.group, scratch.moves, 0
     for v in range(row.shape[0]):
         if not scratch.concerned[v] or not reads_open(network, v, scratch.open_yet):

@@ -41,10 +41,7 @@ _WIDE = 250.0
 
 @inner_kernel(allocates=False)
 def send_messages(nodes, order, target, max_cells, memo, n_factors):  # type: ignore[no-untyped-def]
-    """Sum all relevant features out: what is left is in the bucket of the class. Return what became of the row.
-
-    n_factors: how many factors `collect` found. A message that the memo lacks is computed, and added to it.
-    """
+    """Sum all relevant features out: what is left is in the bucket of the class. Return what became of the row."""
     variables, _, factors, _, slots, _, counters = memo
     used = counters[0]
     used.scale = 0.0
@@ -146,10 +143,7 @@ def _open(variables, v, factors, message, used):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def _lay_axes(nodes, v, variables, target, axes, factors, message, stamp, max_cells):  # type: ignore[no-untyped-def]
-    """Append the axes of the separator, ascending by rank; return its number of cells, or -1 if there are too many.
-
-    The separator consists of all variables of the factors in v's bucket, except v.
-    """
+    """Append the axes of the separator (v's bucket without v) by rank; return its number of cells, -1 if too many."""
     first, end, room = message.axes, message.axes, max_cells // nodes[v].card
     variables[v].stamp = stamp
     f = variables[v].bucket
@@ -267,10 +261,7 @@ def advance(message, axes, factors, strides):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def multiply(numbers, message, end, factors, card, width, block, changed):  # type: ignore[no-untyped-def]
-    """Multiply the parts up to `end`; return where the block of products is. Blocks that have not changed stay.
-
-    block: where a block of ones is, behind which are the others; changed: as `advance` returns it.
-    """
+    """Multiply the parts up to `end`, with blocks behind a `block` of ones; return where the block of products is."""
     for b in range(message.parts, end):
         if factors[b].depth <= changed:
             times(numbers, factors[b], block, block + card * width, width, card, width)

@@ -170,22 +170,17 @@ def _most(nodes, variables):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def _log_error(largest, total, squares, n, most):  # type: ignore[no-untyped-def]
-    """The logarithm of the standard error of a mean weight.
-
-    One more draw of the largest weight is counted in: of what is rare the draws may have missed as much.
-    """
+    """Return the logarithm of the standard error of a mean weight."""
     if total == 0.0:
         return most - np.log(n)
+    # One more draw of the largest weight is included, because the draws may have missed a rare one.
     mean = (total + 1.0) / (n + 1)
     return largest + 0.5 * np.log(((squares + 1.0) / (n + 1) - mean * mean) / n)
 
 
 @kernel(allocates=False)
 def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts):  # type: ignore[no-untyped-def]
-    """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are.
-
-    Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`.
-    """
+    """Add the expected counts of every row to `counts`, float64 (cells,), by up to `most` draws, as `estimate`."""
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]
     at = progress[0]

@@ -195,10 +195,8 @@ def _expected(
 def _go_up(network, codes, missing, start, end, max_cells, memo, adding, rows, counts):  # type: ignore[no-untyped-def]
     """Send the messages of the rows from `start` to `end`; return the number of rows done.
 
-    network: the first fields of FlatTables; codes: (variables, all rows); memo: the arrays of a memo, which stores the
-    outcome; rows: float64 (rows, classes), filled with the log joint or, if adding, the weights of rows whose messages
-    are all in the memo. Weights are added to the counts of the last messages and of complete tables; counts: float64,
-    for each number of the memo.
+    rows: float64 (rows, classes), filled with the log joint or, if adding, the weights of rows whose messages are all
+    in the memo. Weights are added to `counts`, one for each number of the memo, of last messages and complete tables.
     """
     nodes, _, order, target, _ = network
     variables, axes, factors, _, _, _, counters = memo
@@ -270,10 +268,7 @@ def _add_weights(nodes, target, memo, weights, counts):  # type: ignore[no-untyp
 
 @kernel(allocates=False)
 def _share_out(nodes, memo, counts):  # type: ignore[no-untyped-def]
-    """Distribute the counts of all messages of a memo, from the last to the first, and set them to zero.
-
-    counts: float64, for each number of the memo; those of the tables are increased.
-    """
+    """Distribute the counts of all messages of a memo to its tables, from the last message to the first."""
     _, axes, factors, strides, _, numbers, counters = memo
     used = counters[0]
     m = used.last

@@ -196,11 +196,7 @@ def _split(block: Table, tables: LogTables, v: int, seed: int, n_jobs: int | Non
 
 
 class _ExpectedRows:
-    """A block of rows and the distribution of their missing cells.
-
-    Rows with few completions are replaced by these, which are counted like any rows. For other rows, the network is
-    queried for the missing part of each family.
-    """
+    """A block of rows: those with few completions are replaced by these; for others, families are queried."""
 
     def __init__(self, block: Table, tables: LogTables, n_jobs: int | None, engine: Engine | None) -> None:
         self.tables, self.n_jobs = tables, n_jobs

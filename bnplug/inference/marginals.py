@@ -118,9 +118,7 @@ class Elimination:
 def _add_missing(network, codes, missing, rows, max_cells, memo, complete, result):  # type: ignore[no-untyped-def]
     """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
 
-    network: the first fields of FlatTables; codes: (variables, all rows); rows: int64; memo: the arrays of a memo,
-    which stores the outcome; complete: whether to include features that only add a constant. Returns the number of rows
-    done.
+    complete: whether to include features that only add a constant. Returns the number of rows done.
     """
     nodes, both_ways, order, target, _ = network
     variables, axes, factors, _, _, numbers, counters = memo

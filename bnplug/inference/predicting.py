@@ -116,13 +116,11 @@ def impossible_rows(tables: LogTables, rows: CodeArray) -> BoolArray:
 
 
 def _all_impossible(tables: LogTables, compiled: Compile, rows: CodeArray, n_jobs: int | None) -> BoolArray:
-    """Return which rows have probability 0.
-
-    An engine may ignore variables separated from the class, so every unknown variable is the class once.
-    """
+    """Return which rows have probability 0."""
     result = impossible_rows(tables, rows)
     if not any(np.isneginf(table.values).any() for table in tables.tables.values()):
         return result
+    # An engine may ignore variables separated from the class, so every unknown variable is the class once.
     for v, name in enumerate(tables.names):
         lacking = np.flatnonzero((rows[v] == np.iinfo(rows.dtype).max) & ~result)
         if len(lacking) == 0:

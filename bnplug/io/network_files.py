@@ -297,11 +297,7 @@ def _log_normalized(probabilities: FloatArray) -> FloatArray:
 
 
 def _log(probabilities: FloatArray) -> FloatArray:
-    """Return logs whose ``exp`` is exactly the given probability, if such a log exists.
-
-    It exists for every probability that is the ``exp`` of a float, and therefore in all files written here; the plain
-    log may differ from it in the last bits.
-    """
+    """Return logs whose ``exp`` is exactly the given probability, as there are for all files written here."""
     with np.errstate(divide="ignore"):
         logs = np.log(probabilities)
     wrong = np.nonzero(np.exp(logs) != probabilities)

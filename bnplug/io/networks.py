@@ -319,11 +319,7 @@ def collect_families(families: Iterable[FileFamily], length: int, what: str = "t
 def _read_encoder(
     tables: LogTables, variables: Mapping[str, Mapping[str, str]], network: Mapping[str, str], target: str
 ) -> ColumnEncoder:
-    """Return the encoder of raw rows for a network from a file; raise a ``ModelFileError`` for a damaged property.
-
-    `variables` are the properties of each variable by its true name, `network` the properties of the network. The
-    class, `target`, may differ from the one that the file names.
-    """
+    """Return the encoder of raw rows, from the properties of variables by their true names and of the network."""
     features = tuple(name for name in tables.names if name != target)
     missing = {name: _missing_state(name, variables[name], tables.states[name]) for name in features}
     missing_states = {name: label for name, label in missing.items() if label is not None}

@@ -201,10 +201,7 @@ class JunctionTrees:
         return _log_sum(self._beliefs[clique], others).transpose([kept.index(v) for v in scope])
 
     def _send(self, sender: _Clique, receiver: _Clique) -> float:
-        """Multiply the receiver's belief by the sender's, divided by the message that went the other way.
-
-        The message is divided by its largest value, whose logarithm is returned.
-        """
+        """Multiply the receiver's belief by a message, scaled to a maximum of one; return the log of its scale."""
         shared = [v for v in receiver if v in sender]
         message = self._marginal(sender, shared)
         largest = float(message.max())

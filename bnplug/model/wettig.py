@@ -86,11 +86,8 @@ class _Normalization:
 
 
 def _normalize_columns(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the columns (along the first axis) normalized, and the log of their former sums.
-
-    A column that is ``-inf`` throughout becomes uniform. The largest entry is subtracted first, apart from the rest of
-    the log-sum-exp: columns of large numbers then sum to one just as exactly.
-    """
+    """Return normalized columns, uniform ones where all entries are ``-inf``, and the log of their former sums."""
+    # The largest entry is subtracted first, apart from the rest: columns of large numbers then sum to one as exactly.
     largest = values.max(axis=0)
     empty = np.isneginf(largest)
     shifted = np.where(empty, 0.0, values - np.where(empty, 0.0, largest))
