@@ -92,10 +92,9 @@ class StructureLearner(Composite, ABC):
     Attributes
     ----------
     components : mapping of str to str
-        Its parameters that hold a component: ``{"score": "score"}``, and those that a class adds, such as
-        ``{"first": "score"}``. Nested parameters such as ``first__cv`` then work, in pairs and saved models too.
+        As for :class:`Composite`; by default ``{"score": "score"}``.
     relative_weights : bool
-        Whether only the ratios of row weights matter, as for :class:`ParameterLearner`.
+        As for :class:`ParameterLearner`.
 
     Examples
     --------
@@ -116,11 +115,10 @@ class StructureLearner(Composite, ABC):
 
     @abstractmethod
     def learn(self, table: Table) -> Structure | Learned | Any:
-        """Return a :class:`~bnplug.Structure` over the variables of `table`.
+        """Return a :class:`~bnplug.Structure` over the variables of `table`, or what :meth:`Structure.of` accepts.
 
-        Anything that :meth:`bnplug.Structure.of` accepts is a structure, too, such as the positions of the parents of
-        each variable, a networkx or pgmpy graph, or edges by name. A learner that found more than a structure, such as
-        an equivalence class or edge probabilities, returns :class:`~bnplug.Learned`.
+        A learner that found more than a structure, such as an equivalence class or edge probabilities, returns
+        :class:`~bnplug.Learned`.
         """
 
 
@@ -185,17 +183,16 @@ class ParameterLearner(Composite, ABC):
 class ScoreFunction(Composite, ABC):
     """Scores structures on a table; higher is better.
 
-    :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`; one with a
-    parameter that the data choose overrides :meth:`choose_parameters`.
+    :meth:`score` is enough. A score that evaluates small changes faster overrides :meth:`evaluator`; one with a
+    parameter that is chosen by data overrides :meth:`choose_parameters`.
 
     Attributes
     ----------
     resamples : bool
-        Whether the score of one graph changes from step to step of a search, because something is drawn anew at
-        each. False unless a class says otherwise.
+        Whether the score of one graph changes from step to step of a search, because something is drawn at each.
     decomposable : bool or None
-        Whether the score is a sum of terms, one per family, which matters for a class that is not registered. None
-        unless a class says otherwise: False if it does not override :meth:`evaluator`, otherwise unknown.
+        Whether the score is a sum of terms, one per family, for a class that is not registered. None by default: False
+        if the class does not override :meth:`evaluator`, otherwise unknown.
     """
 
     resamples: ClassVar[bool] = False
@@ -212,8 +209,7 @@ class ScoreFunction(Composite, ABC):
     def choose_parameters(self, table: Table) -> ScoreFunction:
         """Return this score with every parameter that is chosen by data, such as ``lam="cv"``, chosen on `table`.
 
-        A search that makes several evaluators chooses the parameters of its score once, so that all of them agree. A
-        score makes the same choice as its evaluator would. It returns itself if there is nothing to choose.
+        The choice is the one that its evaluator would make. A search with several evaluators chooses once.
         """
         return self
 
@@ -236,9 +232,8 @@ class Engine(Composite, ABC):
     def compile(self, tables: LogTables, target: str | None = None) -> CompiledNetwork:
         """Compile the network `tables`, whose class is `target`.
 
-        Without a class, :meth:`CompiledNetwork.log_joint` returns log P(known cells) of each row, of shape (rows, 1).
-        An engine that needs a class raises a ``ValueError``,
-        or calls :func:`bnplug.inference.class_free.compile_without_class`.
+        Without a class, `log_joint` returns log P(known cells) of each row, of shape (rows, 1). An engine that needs a
+        class raises a ``ValueError``, or calls :func:`bnplug.inference.class_free.compile_without_class`.
         """
 
 
@@ -384,10 +379,9 @@ class Walks(Evaluator):
 
     @abstractmethod
     def walk(self, walk: Walk) -> bool:
-        """Continue a random walk by many tries at once; return whether this evaluator does so.
+        """Continue a random walk by many tries at once, some hundredths of a second; if False, nothing was done.
 
-        The tries are those that proposals in turn and commits would make, to the last bit; there may be so many that
-        they take some hundredths of a second. If the result is False, nothing was done.
+        The tries are those that proposals in turn and commits would make, to the last bit.
         """
 
 
