@@ -1,8 +1,7 @@
 """Compilation of kernels with numba, and threads to run them in.
 
 Kernels are cached on disk and release the interpreter's lock. Threads are ours, not numba's, and ``fastmath`` is off:
-results do not depend on the number of threads, and ``-inf`` keeps its meaning. joblib determines the number of threads,
-so ``joblib.parallel_config`` applies.
+results do not depend on the number of threads, and ``-inf`` keeps its meaning.
 
 Ctrl-C during a compilation would be raised inside a callback of the compiler, which drops it or leaves half a kernel.
 It is therefore delayed until the kernel is compiled.

@@ -6,14 +6,11 @@ everything it calls, the types, the processor and the versions. Files are writte
 read.
 
 Kernels are stored next to the modules that define them (``__pycache__``) or, if that folder is read-only, in the user's
-cache folder; ``NUMBA_CACHE_DIR`` names another folder for all. If no folder is writable, every process compiles the
-kernels again, and a warning says so.
+cache folder; ``NUMBA_CACHE_DIR`` names another folder for all.
 
 Loading a kernel runs code from its file. Kernels next to the modules are trusted, because anyone who can write them can
-also write the modules. In other folders, a file is loaded only if no other user can have written it. If other users can
-write to the folder that ``NUMBA_CACHE_DIR`` names, the user's cache folder is used instead, with a warning. In a folder
-that all users share, such as ``/tmp``, each user has a private folder inside it. Root is trusted, since root can change
-the interpreter as well. Windows has neither user IDs nor permission bits: there, every readable file is trusted.
+also write the modules. In other folders, a file is loaded only if no other user, except root, can have written it; see
+docs/performance.md. Windows has neither user IDs nor permission bits: there, every readable file is trusted.
 """
 
 from __future__ import annotations

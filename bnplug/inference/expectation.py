@@ -43,11 +43,7 @@ def expected_counts(
     max_clique_size: int = MAX_CLIQUE_SIZE,
     n_jobs: int | None = None,
 ) -> list[FloatArray]:
-    """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, known cells of m)``.
-
-    Weights have the shape (rows, classes) and may be negative. A class that is impossible for a row adds nothing. The
-    other parameters are those of :class:`Expectation` and :meth:`Expectation.counts`.
-    """
+    """Return the expected counts of every family; see :meth:`bnplug.CountingNetwork.expected_counts`."""
     shape = (codes.shape[1], len(tables.states[target]))
     if np.shape(weights) != shape:
         raise ValueError(f"weights have the shape {np.shape(weights)}, not {shape}: one for each row and class")
@@ -55,10 +51,7 @@ def expected_counts(
 
 
 class Expectation:
-    """The tables of a network with a class, prepared for expected counts.
-
-    A row that needs a table of more than `max_clique_size` cells is a ``ValueError`` that names its variables.
-    """
+    """The tables of a network, prepared for expected counts; parameters as in :class:`Marginalizer`."""
 
     def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
         self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
@@ -81,10 +74,8 @@ class Expectation:
     def counts(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return the expected counts of each family, in the order of ``tables.names`` and the shape of its table.
 
-        ``weigh(joint, rows)`` receives L[m, c] = log P(c, known cells of m) for the rows of a slice, and returns their
-        weights, of the same shape, which may be negative. Each row comes once, in any order and thread. A class that is
-        impossible for a row adds nothing. `codes` and `n_jobs` are as in
-        :meth:`bnplug.inference.marginals.Marginalizer.log_joint`.
+        The parameters are those of :meth:`bnplug.CompiledNetwork.expectation`. A class that is impossible for a row
+        adds nothing.
         """
         return in_shape(self.tables, self.flat, self.flat_counts(codes, weigh, n_jobs))
 

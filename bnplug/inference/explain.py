@@ -1,10 +1,8 @@
 """Explain a posterior: the contribution of each feature, the most informative next feature, and sensitivities.
 
 **Contributions to the log odds of each class.** Features are revealed one at a time, the others marginalized, and a
-feature's contribution is the change of a class's log odds. The change depends on the features revealed before, so the
-mean over two orders is taken: the features in order, and reversed. The prior log odds and all contributions add up to
-the posterior log odds. If a combination of features is impossible under every class, the prior log odds are used, as in
-prediction.
+feature's contribution is the change of a class's log odds: the mean over two orders, the features in order and
+reversed. The prior log odds and all contributions add up to the posterior log odds.
 
 **Expected information of an unknown feature** X given evidence e, in nats:
 

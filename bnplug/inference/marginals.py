@@ -2,13 +2,11 @@
 
 The product of the tables is taken as a measure, and missing features are summed out of it. If the columns of a network
 sum to one, that measure is its joint distribution. Discriminative parameters that are not normalized define a measure
-too, with the posterior they were fitted for on complete rows; its marginals define the meaning of a missing feature,
-and no table is omitted.
+too, whose marginals define the meaning of a missing feature; no table is omitted then.
 
-Features are summed out by compiled bucket elimination. Observed features are instantiated first, and every table
-shrinks to the missing part of the row. The missing features are then eliminated in the order of the network's clique
-tree: each collects the tables that still mention it in its bucket, and sends their product, summed over itself, to the
-bucket of the next missing feature in it. The class is kept to the end, as the last axis of every table that has it.
+Features are summed out by compiled bucket elimination. Observed features are instantiated first. The missing features
+follow in the order of the network's clique tree: the bucket of each collects the tables that still mention it, and
+their product, summed over it, goes to the bucket of the next missing feature. The class is kept to the end.
 """
 
 from __future__ import annotations
@@ -58,11 +56,9 @@ class Elimination:
     def add_missing(
         self, codes: CodeArray, rows: IntArray, joint: FloatArray, complete: bool = False, n_jobs: int | None = None
     ) -> None:
-        """Add to log joints of some `rows` the contribution of the tables that mention a missing feature.
+        """Add to log joints of some `rows`, in place, the contribution of the tables that mention a missing feature.
 
-        `joint`, of shape (rows, classes), is changed in place. It holds the sum of all other tables of the class and
-        its children or, if `complete`, of all other tables. `codes` and `n_jobs` are as in
-        :meth:`Marginalizer.log_joint`.
+        `joint` holds the sum of all other tables of the class and its children or, if `complete`, of all other tables.
         """
         missing, limit = np.iinfo(codes.dtype).max, int(min(self.max_clique_size, NO_LIMIT))
         blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
@@ -205,13 +201,7 @@ class Marginalizer(CompiledNetwork):
     def log_joint(
         self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
     ) -> FloatArray:
-        """Return L[m, c] = log P(c, known cells of row m), of shape (rows, classes).
-
-        Unless `complete`, it is up to a constant for each row. `codes` have the shape (variables, rows), in the order
-        of the tables' names; the dtype's largest value is missing, and the class is not read. A row that is impossible
-        under every class is all ``-inf``. `n_jobs` is the number of threads, as joblib counts them, on which the result
-        does not depend.
-        """
+        """Return L[m, c] = log P(c, known cells of row m); see :meth:`bnplug.CompiledNetwork.log_joint`."""
         self.refuse_shares(shares)
         joint = log_joint(self._terms, codes)
         if complete:

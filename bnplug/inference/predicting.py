@@ -18,9 +18,7 @@ from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 def predictive_log_joint(marginals: CompiledNetwork, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
     """Return the log joint of every row and class; a row impossible under every class gets the log prior of the class.
 
-    Otherwise all classes of an impossible row would be tied, and the order of the labels would decide. The class prior
-    is the network's answer for a row without any known feature. `codes`, of shape (variables, rows), `n_jobs` and the
-    result, of shape (rows, classes), are those of :meth:`bnplug.CompiledNetwork.log_joint`.
+    Otherwise the order of the labels would decide. Parameters are as in :meth:`bnplug.CompiledNetwork.log_joint`.
     """
     joint = marginals.log_joint(codes, n_jobs=n_jobs)
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)

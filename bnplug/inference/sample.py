@@ -1,8 +1,7 @@
 """Draw rows from a network, and complete rows with missing cells.
 
-A missing cell is drawn given the known cells and those drawn before it, so together the draws come from the joint
-distribution of all missing cells. Alternatively, a row is expanded into weighted completions: all at once, by the
-product of the tables, if they are few; otherwise one variable after the other, by the engine.
+A missing cell is drawn given the known cells and those drawn before it. Alternatively, a row is expanded into weighted
+completions: all at once, if they are few; otherwise one variable after the other.
 """
 
 from __future__ import annotations
@@ -160,9 +159,8 @@ def draw_missing(
 ) -> CodeArray:
     """Return rows in which every missing cell is drawn from the network, given the known cells.
 
-    `codes` have the shape (variables, rows), in the order of ``tables.names``; the largest value of the type is
-    missing, also in the class. The cells of impossible rows are drawn uniformly. `n_jobs` is the number of threads, on
-    which the result does not depend, and `max_clique_size` the maximum number of cells of a table.
+    `codes` and `n_jobs` are as in :meth:`bnplug.CompiledNetwork.log_joint`, but the class is read too. The cells of
+    impossible rows are drawn uniformly. `max_clique_size` is the maximum number of cells of a table.
     """
     random = check_random_state(random_state)
     filled, missing = np.array(codes), np.iinfo(codes.dtype).max

@@ -1,11 +1,8 @@
 """Model folders: ``model.json`` describes a fitted classifier, and an ``.npz`` file contains its arrays.
 
-A classifier consists of constructor parameters (``_parameters``), a state in JSON, and named arrays. Nothing is
-pickled: loading runs no code from the folder.
-
-The arrays are written to a new file, and ``model.json``, which names it, is replaced last. The folder therefore
-contains a complete model at all times, even while several processes save to it. Only files that ``model.json`` names
-are removed; a reader whose arrays disappear reads ``model.json`` again.
+Nothing is pickled: loading runs no code from the folder. The arrays are written to a new file, and ``model.json``,
+which names it, is replaced last. The folder therefore contains a complete model at all times, even while several
+processes save to it. Only files that ``model.json`` names are removed; a reader whose arrays disappear reads it again.
 """
 
 from __future__ import annotations

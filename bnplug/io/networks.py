@@ -4,9 +4,8 @@ A format (:class:`bnplug.NetworkFormat`) has two functions. ``write(tables, enco
 it starts with :func:`file_variables`, which replaces names and labels that the format cannot represent.
 ``read(content)`` returns :class:`NetworkParts`, which bnplug checks and turns into tables with the true names.
 
-Properties keep the true names and labels, and how raw columns become states: the cuts of a variable, how other values
-become states, and the state of missing cells. Those of the network name the class, and describe columns that are not
-variables. Values are percent-encoded, because readers of other programs must be able to skip them.
+Properties keep the true names and labels, and how raw columns become states; those of the network name the class.
+Values are percent-encoded, because readers of other programs must be able to skip them.
 """
 
 from __future__ import annotations
@@ -144,8 +143,7 @@ def _decode_label(text: str) -> State:
 def file_variables(tables: LogTables, safe: SafeText, encoder: ColumnEncoder | None = None) -> dict[str, FileVariable]:
     """Return the variables of a network, by true name, as a file represents them.
 
-    Names and labels that the format cannot represent are replaced by a stand-in, and kept as properties, as is the
-    `encoder` of raw rows.
+    Properties keep the `encoder` of raw rows, and names and labels that are replaced by a stand-in.
     """
     cuts = {} if encoder is None else encoder.cut_points
     variables = {}
@@ -201,9 +199,8 @@ def padded(
 ) -> tuple[dict[str, FileVariable], dict[str, FloatArray]]:
     """Return variables and probabilities with a second, impossible state for each variable that has only one.
 
-    For formats whose readers demand two states; bnplug drops the second states when it reads the file.
-    `variables` are the result of :func:`file_variables`; `format_name` is for messages. Raises a
-    ``NotRepresentableError`` if a table is not normalized, or the second states make tables too large.
+    For formats whose readers demand two states; bnplug drops the second states when it reads the file. Tables that
+    become too large raise a ``NotRepresentableError``, which names the format.
     """
     probabilities = tables.probabilities()
     single = {name for name in tables.names if len(tables.states[name]) == 1}
@@ -301,8 +298,8 @@ def table_of_numbers(node: str, parents: list[str], table: str, cards: Mapping[s
 def collect_families(families: Iterable[FileFamily], length: int, what: str = "the tables") -> dict[str, FileFamily]:
     """Return tables by node, and refuse a second table of a node.
 
-    A short file may imply large tables. They are therefore made one by one, and may have at most `MAX_IMPLIED_CELLS`
-    more cells than the file has characters, `length`; `what` implies cells in this format, for the message.
+    A short file may imply large tables. They may have at most `MAX_IMPLIED_CELLS` more cells than the file has
+    characters, `length`; `what` implies cells in this format, for the message.
     """
     by_node: dict[str, FileFamily] = {}
     cells = 0

@@ -114,8 +114,8 @@ class JunctionTrees:
     pgmpy multiplies probabilities, which underflow, and stops its calibration once beliefs differ by less than 1e-8,
     as small probabilities always do.
 
-    `sizes` are the numbers of states of the variables, `factors` the scopes and logarithms of tables; each variable is
-    in at least one scope. `cliques` are sets of variables to connect, the largest cliques of a chordal graph.
+    `sizes` are the numbers of states of the variables, `factors` the scopes and logarithms of tables, and `cliques` the
+    largest cliques of a chordal graph.
     """
 
     def __init__(
@@ -141,10 +141,7 @@ class JunctionTrees:
             self._potentials[home] += _align(logs, scope, home)
 
     def belief(self, scope: Sequence[int], likelihoods: Mapping[int, FloatArray]) -> FloatArray:
-        """Return the log marginal of variables of one clique, up to a constant; all -inf for impossible evidence.
-
-        `likelihoods` are logarithms. Evidence on another component of the graph is ignored, even if it is impossible.
-        """
+        """Return the log marginal of variables of one clique, up to a constant, given the evidence on its component."""
         root = self._clique(scope)
         self._combine(likelihoods)
         self._collect(root)
@@ -158,10 +155,7 @@ class JunctionTrees:
     def beliefs(
         self, scopes: Sequence[Sequence[int]], likelihoods: Mapping[int, FloatArray]
     ) -> list[FloatArray] | None:
-        """Return the marginals of sets of variables, each within a clique; None if the evidence is impossible.
-
-        `likelihoods` are logarithms, marginals are probabilities.
-        """
+        """Return the probabilities of sets of variables, each within a clique; None if the evidence is impossible."""
         self._combine(likelihoods)
         for root in self._roots:
             if np.isneginf(self._collect(root)):

@@ -1,8 +1,4 @@
-"""Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1).
-
-On a C1 structure, any log parameters, normalized or not, have a Bayesian network with the same posterior of the class;
-on any other structure, some log parameters have no such network.
-"""
+"""Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1)."""
 
 from __future__ import annotations
 
