@@ -9,13 +9,16 @@ the bounds grow wide, the largest number is moved out of the message, which is e
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.compiling import inner_kernel
+from bnplug.inference._cliques import fits
 from bnplug.inference._flat_tables import AXIS, FACTOR, LOG, PLAIN, TABLE, VARIABLE, FlatTables, record
+from bnplug.model.log_tables import LogTables
 
 # A place of a hash table: a list of factors, as the number of a shorter list and the factor that it adds; the list's
 # own number, or 0 at a free place; the message of a bucket with these factors, or 0.
@@ -388,6 +391,10 @@ class Memo:
     def n_rows(self) -> int:
         """The number of rows processed since the messages were last cleared."""
         return int(self.arrays[-1]["rows"][0])
+
+    def fits(self, tables: LogTables, scopes: Iterable[tuple[str, ...]], limit: float) -> bool:
+        """Whether summing the factors of a row in the network's order needs no table with more than `limit` cells."""
+        return fits(tables, scopes, [tables.names[v] for v in self._flat.order], limit)
 
     def make_room(self) -> None:
         """Forget all messages; take larger arrays where some were used again, or where one row fills them."""

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Weigh
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, fits, known_states, naming_row
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, known_states, naming_row
 from bnplug.inference._flat_tables import (
     PLAIN,
     collect,
@@ -112,7 +112,7 @@ class _Part:
             if n > 0:
                 self._run(done, True, self._weights(joint[:n], done))
             start += n
-            if outcome == TOO_LARGE or (outcome == FULL and self._will_be_too_large(start)):
+            if outcome == TOO_LARGE or (outcome == FULL and self._is_too_large(start)):
                 total += self._by_other_cliques(start)
                 start += 1
             elif outcome == FULL:
@@ -139,15 +139,12 @@ class _Part:
         total += of_tables
         of_tables[:] = 0.0
 
-    def _will_be_too_large(self, m: int) -> bool:
-        """Return whether a row that fills the cache alone needs a table that is too large, in the network's order."""
-        if self._memo.n_rows > 0:
-            return False
+    def _is_too_large(self, m: int) -> bool:
+        """Return whether a row that fills the memo alone needs a table that is too large."""
         tables = self._of.tables
         known = known_states(tables, self._of.target, self._codes[:, m])
         scopes = (tuple(u for u in family if u not in known) for family in families(tables))
-        order = [tables.names[v] for v in self._of.flat.order]
-        return not fits(tables, scopes, order, self._of.max_clique_size)
+        return self._memo.n_rows == 0 and not self._memo.fits(tables, scopes, self._of.max_clique_size)
 
     def _by_other_cliques(self, m: int) -> FloatArray:
         """Return the counts of a row by its own cliques, which may be smaller than the network's."""

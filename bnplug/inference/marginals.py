@@ -22,16 +22,7 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import CompiledNetwork, Engine, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
-from bnplug.inference._cliques import (
-    MAX_CLIQUE_SIZE,
-    NO_LIMIT,
-    Factor,
-    Factors,
-    connected,
-    fits,
-    known_states,
-    naming_row,
-)
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, Factor, Factors, connected, known_states, naming_row
 from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, mark_complete, read_row
 from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
 from bnplug.inference.complete import Terms, log_joint, log_rest, terms
@@ -68,12 +59,17 @@ class Elimination:
             while len(left) > 0:
                 n = _add_missing(memo.network, codes, missing, left, limit, memo.arrays, complete, joint)
                 left = left[n:]
-                if len(left) > 0 and (
-                    memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]], complete)
-                ):
-                    joint[left[0]] = self._by_other_cliques(codes[:, left[0]], int(left[0]), complete)
+                if len(left) == 0:
+                    break
+                m, row = int(left[0]), codes[:, left[0]]
+                is_too_large = memo.outcome == TOO_LARGE
+                if not is_too_large and memo.n_rows == 0:  # a row that fills the memo alone
+                    scopes = (scope for scope, _ in self._factors(row, complete))
+                    is_too_large = not memo.fits(self.tables, scopes, self.max_clique_size)
+                if is_too_large:
+                    joint[m] = self._by_other_cliques(row, m, complete)
                     left = left[1:]
-                elif len(left) > 0:
+                else:
                     memo.make_room()
             self._memos[complete].append(memo)
 
@@ -87,14 +83,6 @@ class Elimination:
             return self._memos[complete].pop()
         except IndexError:  # another thread may have taken the last one
             return Memo(self._flat)
-
-    def _will_be_too_large(self, memo: Memo, row: CodeArray, complete: bool = False) -> bool:
-        """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
-        if memo.n_rows > 0:
-            return False
-        order = [self.tables.names[v] for v in self._flat.order]
-        scopes = (scope for scope, _ in self._factors(row, complete))
-        return not fits(self.tables, scopes, order, self.max_clique_size)
 
     def _factors(self, row: CodeArray, complete: bool = False) -> list[Factor]:
         """Return the tables that are relevant to the class or, if `complete`, all, reduced by the evidence of a row."""
