@@ -89,7 +89,12 @@ class KernelCache:
         folders = _folders(self._function)
         taken = next((folder for folder in folders if _write(folder, name, content)), None)
         if taken is None and folders:
-            _note_once(folders)
+            tried = " or ".join(map(str, folders))
+            _warn_once(
+                "kept nowhere",
+                f"compiled kernels are kept nowhere, because bnplug cannot write to {tried}: each process compiles "
+                "them again. Set NUMBA_CACHE_DIR to a folder that you can write to",
+            )
         elif taken is not None:
             _sweep(taken, _full_name(self._function))
 
@@ -268,15 +273,6 @@ def _sweep(folder: Path, kernel: str) -> None:
         files = sorted(folder.glob(f"{kernel}-*.nbc"), key=lambda path: path.stat().st_mtime_ns)
         for path in files[:-_KEPT]:
             path.unlink(missing_ok=True)
-
-
-def _note_once(folders: list[Path]) -> None:
-    tried = " or ".join(map(str, folders))
-    _warn_once(
-        "kept nowhere",
-        f"compiled kernels are kept nowhere, because bnplug cannot write to {tried}: each process compiles them "
-        "again. Set NUMBA_CACHE_DIR to a folder that you can write to",
-    )
 
 
 def _warn_once(what: str, message: str) -> None:

@@ -204,7 +204,16 @@ def padded(
     """
     probabilities = tables.probabilities()
     single = {name for name in tables.names if len(tables.states[name]) == 1}
-    _check_padded_size(tables, single, format_name)
+    # Refuse tables that second states would make too large, before any of them is made.
+    numbers = {name: len(single.intersection((name, *table.parents))) for name, table in tables.tables.items()}
+    sizes = {name: tables.tables[name].values.size << number for name, number in numbers.items() if number}
+    if sum(sizes.values()) > _MAX_PADDED_CELLS:
+        name = max(sizes, key=sizes.__getitem__)
+        raise NotRepresentableError(
+            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which {format_name} gives "
+            f"a second one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
+            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
+        )
     all_variables = dict(variables)
     for name in single:
         variable = variables[name]
@@ -219,19 +228,6 @@ def padded(
                     values[1] = 0.0
                 probabilities[name] = values
     return all_variables, probabilities
-
-
-def _check_padded_size(tables: LogTables, single: set[str], format_name: str) -> None:
-    """Refuse tables that second states would make too large, before any of them is made."""
-    numbers = {name: len(single.intersection((name, *table.parents))) for name, table in tables.tables.items()}
-    sizes = {name: tables.tables[name].values.size << number for name, number in numbers.items() if number}
-    if sum(sizes.values()) > _MAX_PADDED_CELLS:
-        name = max(sizes, key=sizes.__getitem__)
-        raise NotRepresentableError(
-            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which {format_name} gives "
-            f"a second one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
-            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
-        )
 
 
 def _column_properties(name: str, encoder: ColumnEncoder, cuts: npt.ArrayLike | None) -> dict[str, str]:
