@@ -1,8 +1,7 @@
 """The base classes that plugins implement.
 
 Constructors only store their parameters; ``learn``, ``score`` and ``fit`` receive the data. Results of a search are
-stored in attributes that end with an underscore. Importing this module does not load the plugin system, which is loaded
-when a component given by name is created (see `resolve_with`).
+stored in attributes that end with an underscore. The plugin system is loaded when a component is created by name.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ class Composite(BaseEstimator):  # type: ignore[misc]
     ----------
     components : mapping of str to str
         The parameters that hold a component, and the kind of each: ``"structure"``, ``"score"``, ``"parameters"``,
-        ``"engine"``, ``"discretizer"`` or ``"classifier"``; long names such as ``"score function"`` work too. A class
-        inherits the declarations of its base classes and adds its own.
+        ``"engine"``, ``"discretizer"`` or ``"classifier"``. A class inherits those of its base classes.
     """
 
     components: ClassVar[Mapping[str, str]] = {}
@@ -107,10 +105,7 @@ class StructureLearner(Composite, ABC):
     relative_weights: ClassVar[bool] = False
 
     def fewest_parameters(self, table: Table) -> int:
-        """Return the smallest number of parameters that a structure of this learner has; 0 if it is not known.
-
-        The classifier asks before anything is learned, and refuses what cannot keep to its ``max_parameters``.
-        """
+        """Return the fewest parameters that a structure of this learner has, for ``max_parameters``; 0 if unknown."""
         return 0
 
     @abstractmethod
@@ -144,8 +139,7 @@ class ParameterLearner(Composite, ABC):
     """Learns the parameters of a given structure.
 
     ``table.missing_policy`` says how to learn from rows with missing cells. If it is "em", all known cells of a row
-    count, and a row may have no class: its code is ``table.missing``. Parameters that follow from the counts of
-    families are learned by EM without more work: see :class:`bnplug.CountsLearner`.
+    count, and a row may have no class: its code is ``table.missing``. :class:`bnplug.CountsLearner` implements EM.
 
     Attributes
     ----------
@@ -154,19 +148,16 @@ class ParameterLearner(Composite, ABC):
         property; 0 by default. If it is positive, the classifier sets `inner_folds_` before it calls :meth:`fit`.
     inner_folds_ : sequence of InnerFold or None
         Folds in which cuts and structure, too, were learned without the held-out rows. There may be fewer than
-        `n_inner_folds`, and none if no class has enough rows for two. None if :meth:`fit` is called with a table only:
-        then a learner splits `table` and keeps the structure. The classifier removes the attribute after fitting.
+        `n_inner_folds`, even none. None if :meth:`fit` is called with a table only: then a learner splits `table` and
+        keeps the structure. The classifier removes the attribute after fitting.
     discretizer : str, (str, mapping) or transformer
-        The discretizer of numeric columns for a classifier that leaves the choice to its parameters
-        (``discretizer="auto"``). By default ``"mdl"``: few bins that separate the classes. A learner whose
-        estimates are reliable with few rows per cell may name finer bins, by an attribute or a property.
+        The discretizer of numeric columns for ``discretizer="auto"``, by an attribute or a property. By default
+        ``"mdl"``: few bins that separate the classes.
     takes_unlabeled : bool
-        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em". False by default: the
-        classifier raises an error for such rows.
+        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em"; False by default.
     relative_weights : bool
-        Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
-        Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
-        one is left out at a time. False by default: a row of weight 2 is equivalent to two rows.
+        Whether only the ratios of row weights matter. Set it to True for leave-one-out learners: a row of weight 2 is
+        left out as a whole, but of two equal rows only one is left out at a time. By default, it is equivalent to two.
     """
 
     n_inner_folds: int = 0

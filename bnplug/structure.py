@@ -405,10 +405,7 @@ def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_No
 
 
 def covering_parents(parents: _Parents[_Node], target: _Node) -> dict[_Node, _Node]:
-    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}.
-
-    A class child without one is a ``NotRepresentableError`` that names it and two parents that are not adjacent.
-    """
+    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}."""
     violated = violation(parents, target)
     if violated is not None:
         node, (a, b) = violated

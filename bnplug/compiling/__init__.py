@@ -44,11 +44,9 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
     """Compile a function, as a decorator; the result is cached on disk.
 
-    A kernel returns a number, a truth value or nothing, and writes other results to given arrays. To return an array
-    or a tuple, numba runs Python code and ignores its errors: after Ctrl-C, the interpreter would crash.
-
-    ``@kernel(allocates=False)`` is for a kernel that allocates no array and calls none that does. It has no reference
-    counts, so there is less to compile.
+    A kernel returns a number, a truth value or nothing, and writes other results to given arrays: to return an array
+    or a tuple, numba runs Python code, and after Ctrl-C the interpreter would crash. ``@kernel(allocates=False)`` is
+    for a kernel that allocates no array and calls none that does; there is less to compile.
     """
     if function is None:
         return partial(kernel, allocates=allocates)
@@ -65,11 +63,9 @@ def inner_kernel(
 ) -> Any:
     """Compile a function that only kernels call, as a decorator, in less time than :func:`kernel`.
 
-    It has no machine code of its own, but becomes part of the kernels that call it; a call from Python is a
-    ``TypeError``. To test it, call ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`.
-
-    ``called_once`` merges a function that is called in one place into its caller: worthwhile if its arguments are
-    tuples of arrays, since each array takes seven words.
+    It becomes part of the kernels that call it; a call from Python is a ``TypeError``. To test it, call
+    ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`. ``called_once`` merges a function that is called
+    in one place into its caller: worthwhile if its arguments are tuples of arrays.
     """
     if function is None:
         return partial(inner_kernel, allocates=allocates, called_once=called_once)
@@ -175,8 +171,7 @@ def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_job
     *arguments : iterables
         As for ``map``: ``function(a, b)`` for each a and b of two iterables of the same length.
     n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 unless ``joblib.parallel_config`` says otherwise, and -1 means one
-        for each processor. With 1, no thread is started.
+        Number of threads, as in joblib: None means 1 unless ``joblib.parallel_config`` says otherwise.
 
     Raises
     ------

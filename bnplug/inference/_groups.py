@@ -1,8 +1,7 @@
 """Groups of missing variables that share families: each group can be summed out, or maximized, separately.
 
-For rows with few missing cells this needs no cliques: the joint states of a group are enumerated. Their most probable
-states are found for many rows at once, one class after the other; ties, and groups with too many joint states, are left
-to :func:`bnplug.inference.most_probable.most_probable`, which uses the same rule for ties.
+The joint states of a group are enumerated. Ties, and groups with too many joint states, are left to
+:func:`bnplug.inference.most_probable.most_probable`, which uses the same rule for ties.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Likelihood weighting, compiled: draws of what is missing, each weighted by how likely it makes what is known.
 
 A draw goes through the nodes parents first. A missing feature gets a state by its table, given the states of its
-parents; any other node multiplies the weight by its parameter. The class is held at each of its states in turn. Random
-numbers depend on the seed, on what the row knows and on the class alone: equal rows get equal answers.
-
-Numbers are drawn by SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+parents; any other node multiplies the weight by its parameter. The class is held at each of its states in turn. Equal
+rows get equal answers. SplitMix64 draws the numbers (Steele, Lea, Flood: Fast splittable pseudorandom number
+generators, 2014).
 """
 
 from __future__ import annotations

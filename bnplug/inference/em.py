@@ -1,8 +1,6 @@
 """EM: parameters from rows with missing cells or a missing class (Dempster, Laird and Rubin 1977).
 
-The expectation step computes expected counts of each family, given the known cells and the current parameters; the
-maximization step estimates parameters from these counts as from any others. The objective never falls: it is the
-log-likelihood of the known cells plus the log prior, if the estimates have one.
+The objective, the log-likelihood of the known cells plus the log prior, never falls.
 """
 
 from __future__ import annotations
@@ -52,8 +50,8 @@ class CountsLearner(ParameterLearner):
     Attributes
     ----------
     engine_ : Engine or None
-        The engine of EM. The classifier sets it to its own before it calls :meth:`fit`. Without an engine, or if
-        its compiled network is not a :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
+        The engine of EM, which the classifier sets before it calls :meth:`fit`. Without an engine whose compiled
+        network is a :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
     reads_rows : bool
         Whether :meth:`from_counts` reads ``rows``, as by default. False saves a pass over weighted rows, and ``rows``
         is then empty except in EM.
