@@ -1,7 +1,7 @@
 """Functions that kernels call by their address.
 
-A kernel that is given a function itself asks the interpreter for its address at every call, which takes longer than a
-small candidate; and one that names it is compiled together with it, whether or not it is ever called.
+A kernel that is given a function itself asks the interpreter for its address at every call, which is slow; and one that
+names it is compiled together with it, whether or not it is ever called.
 """
 
 from __future__ import annotations

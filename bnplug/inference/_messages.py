@@ -1,10 +1,9 @@
 """Messages between the cliques of a network, each computed once for all rows that share its factors.
 
 A message is the product of the factors in the bucket of a variable, summed over that variable. Its factors are listed
-by number: tables as instantiated by rows, and other messages. Rows whose lists agree share the message.
-
-Products are taken of plain numbers as long as known bounds rule out underflow and overflow, otherwise of logarithms. If
-the bounds grow wide, the largest number is moved out of the message, which is exact for any number of features.
+by number: tables as instantiated by rows, and other messages. Rows whose lists agree share the message. Products are
+taken of plain numbers as long as known bounds rule out underflow and overflow, otherwise of logarithms. If the bounds
+grow wide, the largest number is moved out of the message.
 """
 
 from __future__ import annotations

@@ -9,12 +9,10 @@ reversed. The prior log odds and all contributions add up to the posterior log o
     I(C; X | e) = H(C | e) - sum over x of P(x | e) H(C | x, e)
 
 **Sensitivity**: exact derivatives of a posterior by each table entry (Darwiche 2003; Chan and Darwiche 2002). The
-other entries of the column move against it, in proportion to their size, so the column keeps its sum. Let ``g[k]`` be
-the derivative of P(y | e) by the entry of state k if it moved alone. Then
+other entries of the column move against it, in proportion to their size. Let ``g[k]`` be the derivative of P(y | e) by
+the entry of state k if it moved alone. Then, with the plain mean of the others if they are all 0,
 
-    dP(y | e) / dtheta[k] = g[k] - sum over j != k of theta[j] g[j] / sum over j != k of theta[j],
-
-with the plain mean of the others if they are all 0.
+    dP(y | e) / dtheta[k] = g[k] - sum over j != k of theta[j] g[j] / sum over j != k of theta[j].
 """
 
 from __future__ import annotations
@@ -114,8 +112,7 @@ def expected_information(
 ) -> FloatArray:
     """Return I(class; feature | known cells) in nats, of shape (rows, variables).
 
-    NaN for the class `target`, for known features, and in impossible rows. The other parameters are those of
-    :func:`bnplug.inference.predicting.query_rows`.
+    NaN for the class, known features, and impossible rows. Parameters are as in `query_rows`.
     """
     missing, c = np.iinfo(codes.dtype).max, tables.names.index(target)
     rows, places = distinct(codes, c)
@@ -180,8 +177,7 @@ def next_frame(
 ) -> pd.DataFrame:
     """Return a frame with the unknown features of each row, the most informative (per cost, if given) first.
 
-    `information` and `unknown` (booleans) have the shape (rows, features), `costs` the shape (features,); `rows` are
-    the labels of the rows.
+    `information` and `unknown` (booleans) have the shape (rows, features); `rows` are labels.
     """
     worth = information if costs is None else information / costs
     order = ranked(np.where(unknown, worth, np.nan))
@@ -203,9 +199,8 @@ def sensitivity(
 ) -> dict[str, FloatArray]:
     """Return the derivative of P(target | evidence) by every entry of every table.
 
-    For each variable an array of its table's shape and, as the last axis, the states of the target, which has no known
-    state. Irrelevant entries have derivative 0. `evidence` and `max_clique_size` are as in
-    :func:`bnplug.inference.queries.query`.
+    For each variable an array of its table's shape and, as the last axis, the states of the target. `evidence` and
+    `max_clique_size` are as in :func:`bnplug.inference.queries.query`.
     """
     known, soft = split_evidence(tables, evidence)
     check_variables(tables, [target], known)

@@ -159,12 +159,12 @@ class Marginalizer(CompiledNetwork):
     The cost of a row depends on its missing part: naive Bayes skips a missing feature, a tree sends messages along
     missing features only, and any other DAG is summed clique by clique. Two kinds of nodes are omitted: barren ones
     (missing, with nothing observed below them) whose columns sum to one, and nodes that the observed features separate
-    from the class. The latter are the same for every class, even if they are impossible.
+    from the class, even if they are impossible.
 
     Parameters
     ----------
     tables : LogTables
-        The log parameters. A node whose columns do not sum to one is never barren.
+        The log parameters.
     target : str
         The class.
     max_clique_size : int

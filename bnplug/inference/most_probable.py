@@ -94,8 +94,7 @@ def most_probable(
 ) -> dict[str, int]:
     """Return the jointly most probable states of all unknown variables, as positions, in the order of ``tables.names``.
 
-    A variable with soft evidence is among the unknown ones. `evidence` and `max_clique_size` are as in
-    :func:`bnplug.inference.queries.query`.
+    A variable with soft evidence is unknown. Parameters are as in :func:`bnplug.inference.queries.query`.
 
     Examples
     --------

@@ -41,8 +41,7 @@ def query_rows(
     """Return P(variables | known cells) for every row, of shape (rows, joint states); NaN in impossible rows.
 
     The last of `variables` changes fastest; their `codes` are not read. `compiled` returns the
-    :class:`~bnplug.CompiledNetwork` of `tables` whose class is the given variable; `codes` and `n_jobs` are as in
-    :func:`predictive_log_joint`.
+    :class:`~bnplug.CompiledNetwork` of `tables` whose class is the given variable.
     """
     asked = [tables.names.index(name) for name in variables]
     marginals = [(name, compiled(name)) for name in variables]

@@ -37,19 +37,16 @@ _Clique = tuple[int, ...]
 
 def make_dag(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> DAG:
     """Return the DAG on `names`, in that order, with the given edges; a cycle is a ``ValueError``."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from(edges)
-    unknown = [name for name in graph if name not in set(names)]
+    dag = DAG()
+    dag.add_nodes_from(names)
+    # pgmpy's own add_edges_from looks for a cycle at every edge.
+    nx.DiGraph.add_edges_from(dag, edges)
+    unknown = [name for name in dag if name not in set(names)]
     if unknown:
         raise ValueError(f"edges name {unknown}, which are not among the variables {list(names)}")
-    if not nx.is_directed_acyclic_graph(graph):
-        cycle = " -> ".join([*(u for u, _ in nx.find_cycle(graph)), nx.find_cycle(graph)[0][0]])
+    if not nx.is_directed_acyclic_graph(dag):
+        cycle = " -> ".join([*(u for u, _ in nx.find_cycle(dag)), nx.find_cycle(dag)[0][0]])
         raise ValueError(f"the edges make a cycle: {cycle}")
-    dag = DAG()
-    dag.add_nodes_from(graph.nodes)
-    # pgmpy's own add_edges_from looks for a cycle at every edge; the graph was checked above.
-    nx.DiGraph.add_edges_from(dag, graph.edges)
     return dag
 
 
