@@ -147,6 +147,8 @@ def _draw_states(shares: FloatArray, uniform: FloatArray) -> IntArray:
 def _possible(codes: CodeArray, shares: FloatArray, source: IntArray) -> _Completions:
     """Drop impossible completions."""
     kept = shares > 0
+    if kept.all():
+        return codes, shares, source
     return np.ascontiguousarray(codes[:, kept]), shares[kept], source[kept]
 
 
