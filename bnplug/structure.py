@@ -96,11 +96,8 @@ class Structure:
         return tuple((self.names[p], self.names[v]) for v, family in enumerate(self.parents) for p in family)
 
     def is_c1(self, target: str) -> bool:
-        """Return whether every child of the class `target` has a covering parent; see :func:`is_c1`.
-
-        On such a structure, any parameters have a Bayesian network with the same posterior of the class.
-        """
-        return violation(self.by_name, target) is None
+        """Return whether every child of the class `target` has a covering parent; see :func:`is_c1`."""
+        return is_c1(self.by_name, target)
 
     def to_dag(self) -> DAG:
         """Return the graph as a pgmpy DAG, its nodes in the order of the names; imports pgmpy."""
@@ -111,8 +108,6 @@ class Structure:
     def cpdag(self) -> PartialGraph:
         """Return the equivalence class: an edge is directed if it has the same direction in all equivalent graphs.
 
-        Computed by ordering and labeling edges (Chickering 1995).
-
         Examples
         --------
         >>> Structure(["a", "b", "c", "d"], [[], [], [0, 1], [2]]).cpdag().directed
@@ -120,6 +115,7 @@ class Structure:
         >>> Structure(["a", "b", "c"], [[], [0], [1]]).cpdag().undirected
         (('a', 'b'), ('b', 'c'))
         """
+        # Order and label edges (Chickering 1995).
         place = {v: i for i, v in enumerate(self.order)}
         # compelled[y] has those parents of y whose edge to y is compelled; the others are reversible.
         compelled: list[set[int]] = [set() for _ in self.names]
@@ -144,7 +140,6 @@ class Structure:
         graph : Structure, Learned, pgmpy DAG, networkx DiGraph, sequence of edges, or sequence of parents
             An edge is a pair (parent, child) of names. Parents are positions, listed for every variable. Edges of
             columns that the table omits (``table.left_out``) are ignored. Variables without edges may be absent.
-            Whatever :meth:`StructureLearner.learn` may return is accepted.
         table : Table or Structure
 
         Raises
@@ -410,10 +405,7 @@ def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_No
 
 
 def covering_parents(parents: _Parents[_Node], target: _Node) -> dict[_Node, _Node]:
-    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}.
-
-    A class child without one is a ``NotRepresentableError`` that names it and two parents that are not adjacent.
-    """
+    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}."""
     violated = violation(parents, target)
     if violated is not None:
         node, (a, b) = violated
