@@ -13,8 +13,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import get_completion_class
@@ -22,7 +22,7 @@ from click.shell_completion import get_completion_class
 import bnplug
 from bnplug.cli import _doctor, _experiments, _models, _plugins, _questions
 from bnplug.cli._reading import PATH
-from bnplug.cli._terminal import CommandError, one_line_errors
+from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import one_line, printable
 
 # The commands as the help lists them, each with what fits on its line.
@@ -75,10 +75,14 @@ class _Page(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         try:
             return super().get_command(ctx, cmd_name) or _plugin_command(cmd_name)
-        except CommandError:
+        except (bnplug.PluginError, bnplug.ContractError):
             if not ctx.resilient_parsing:  # no error during shell completion
                 raise
             return None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with one_line_errors():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in _SECTIONS.items():
@@ -106,17 +110,10 @@ def _plugin_commands() -> list[tuple[str, str]]:
 
 
 def _plugin_command(name: str) -> click.Command | None:
-    """Return a plugin's command, whose errors are one line; None if no plugin has that command."""
+    """Return a plugin's command; None if no plugin has that command."""
     from bnplug.hooks import registry
 
-    if not any(name == listed for listed, _ in _plugin_commands()):
-        return None
-    try:
-        command = copy(registry.command(name))
-    except (bnplug.PluginError, bnplug.ContractError) as error:
-        raise CommandError(one_line(error)) from error
-    command.invoke = one_line_errors(command.invoke)  # type: ignore[method-assign]
-    return command
+    return registry.command(name) if any(name == listed for listed, _ in _plugin_commands()) else None
 
 
 def _load_files(context: click.Context, option: click.Parameter, files: Sequence[Path]) -> None:
@@ -124,7 +121,8 @@ def _load_files(context: click.Context, option: click.Parameter, files: Sequence
     if files:
         from bnplug.hooks.discovery import load_files
 
-        one_line_errors(load_files)(files)
+        with one_line_errors():
+            load_files(files)
 
 
 @click.group(cls=_Page, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -154,7 +152,6 @@ for module in (_doctor, _experiments, _models, _plugins, _questions):
 @cli.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
-@one_line_errors
 def completion_command(context: click.Context, shell: str) -> None:
     """Print what makes the shell complete bnplug's commands, options and names.
 
@@ -170,7 +167,6 @@ def completion_command(context: click.Context, shell: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="Run every method that registers: minutes, and many lines.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, help="Methods in parallel; -1: one per processor.")
 @click.option("-o", "--output", type=PATH, default=Path("demo-output"), show_default=True)
-@one_line_errors
 def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
     """Compare the methods that a newcomer should know on data that ships; draw, report and save the best."""
     from bnplug.cli._demo import run
@@ -179,7 +175,6 @@ def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
 
 
 @cli.command("warm")
-@one_line_errors
 def warm_command() -> None:
     """Compile every kernel of every registered method once, so that later runs start at full speed."""
     from bnplug.cli._warm import run

@@ -20,7 +20,6 @@ import click
 
 import bnplug
 from bnplug.cli._plugins import installed_plugins
-from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import one_line
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ Check = Callable[[], Any]
 
 
 @click.command("doctor")
-@one_line_errors
 def doctor_command() -> None:
     """Print versions, plugins, failures and threads, and check that every method works: for error reports."""
     for title, lines in (("versions", _versions()), ("plugins", _plugins()), ("threads", _threads())):

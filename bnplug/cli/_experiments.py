@@ -12,7 +12,7 @@ import click
 
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, Reading
-from bnplug.cli._terminal import draw_table, is_drawn, one_line_errors
+from bnplug.cli._terminal import draw_table, is_drawn
 from bnplug.errors import UnknownMethodError, one_line
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ _INSTALL = f"The reproductions of five papers are a plugin: pip install {_PAPERS
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @click.option("--html", "page", type=PATH, metavar="FILE", help="One HTML page to read, too.")
 @click.option("-o", "--output", required=True, type=PATH, help="The folder of the results.")
-@one_line_errors
 def compare_command(
     methods: str,
     datasets: str,
@@ -119,7 +118,6 @@ def compare_command(
 @click.option("--minutes", type=float, help="Begin nothing new after that time, and write the page of what is done.")
 @click.option("--n-jobs", type=int, help="Tasks in parallel.")
 @click.option("-o", "--output", default="reproduction", show_default=True, type=PATH, help="The folder.")
-@one_line_errors
 def reproduce_command(
     paper: str | None, every: bool, data_dir: Path | None, quick: bool, n_jobs: int | None, output: Path, **wishes: Any
 ) -> None:

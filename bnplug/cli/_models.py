@@ -14,7 +14,6 @@ import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, Reading
 from bnplug.cli._starting import load_scikit_learn
-from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import did_you_mean, printable
 
 
@@ -76,7 +75,6 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
 @click.option("--n-jobs", type=int, help="Threads or processes.")
 @click.option("-v", "--verbose", count=True, help="Show progress.")
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
-@one_line_errors
 def fit_command(
     data: tuple[Path, ...],
     target: str,
@@ -124,7 +122,6 @@ def fit_command(
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the predictions: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV or Parquet file; by default CSV to standard output.")
 @click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
-@one_line_errors
 def predict_command(
     model_path: Path,
     data: tuple[Path, ...],
@@ -163,7 +160,6 @@ def predict_command(
 @click.argument("file", type=PATH)
 @_format_option("The format, as `bnplug formats` lists it.  [default: by the ending of FILE]")
 @_reading.target_option
-@one_line_errors
 def export_command(model_path: Path, file: Path, format_name: str | None, target: str | None) -> None:
     """Write the network of MODEL to FILE (- is standard output).
 
@@ -198,7 +194,6 @@ def export_command(model_path: Path, file: Path, format_name: str | None, target
 @_format_option("The format, as `bnplug formats` lists it.  [default: by the ending of FILE, or the content of -]")
 @click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
-@one_line_errors
 def import_command(file: Path, format_name: str | None, target: str | None, output: Path) -> None:
     """Make a model folder of the network in FILE (- is standard input).
 
@@ -214,7 +209,6 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 @click.command("evaluate")
 @_reading.model_and_data(several=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def evaluate_command(
     model_path: Path, data: tuple[Path, ...], reading: Reading, target: str | None, as_json: bool
 ) -> None:

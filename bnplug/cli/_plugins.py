@@ -20,7 +20,7 @@ import click
 import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, write_output
-from bnplug.cli._terminal import one_line_errors, print_columns, print_paragraph, print_title
+from bnplug.cli._terminal import print_columns, print_paragraph, print_title
 from bnplug.errors import article, one_line
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def _with_failed_commands(plugin: PluginInfo) -> PluginInfo:
 
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def plugins_command(as_json: bool) -> None:
     """List the plugins that are installed, what they bring, and what failed."""
     if as_json:
@@ -89,7 +88,6 @@ def plugins_command(as_json: bool) -> None:
     "--that", "flags", multiple=True, help="Only those with this flag, such as decomposable; not-... inverts."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], as_json: bool) -> None:
     """List all methods, or tell about one: summary, reference, parameters with defaults, and what its author says.
 
@@ -201,7 +199,6 @@ def _describe(method: Any) -> None:
 
 @click.command("formats")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def formats_command(as_json: bool) -> None:
     """List the formats of network files with their endings: what `bnplug export` writes and `bnplug import` reads."""
     from bnplug.hooks import registry
@@ -229,7 +226,6 @@ def formats_command(as_json: bool) -> None:
 @click.argument("name", required=False, shell_complete=_reading.complete_datasets())
 @click.option("--data-dir", type=PATH, help="A folder of CSV or Parquet files to list too.")
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default standard output.")
-@one_line_errors
 def datasets_command(name: str | None, data_dir: Path | None, output: Path | None) -> None:
     """List the data sets that can be asked for by name, or write the one called NAME as CSV, its class last.
 
@@ -251,7 +247,6 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 @click.argument("name")
 @click.argument("directory", metavar="[DIR]", required=False, type=PATH)
 @click.option("--kind", type=click.Choice(KINDS), default="score", show_default=True, help="The kind of its method.")
-@one_line_errors
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
     """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
     from bnplug.hooks.descriptors import Kind

@@ -13,7 +13,6 @@ import click
 import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, Reading
-from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import article, printable
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ _PRINTED = 20
 @click.option("--conflict", "question", flag_value="conflict", help="Whether what is known goes together.")
 @_reading.target_option
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
-@one_line_errors
 def query_command(
     model_path: Path,
     variables: Sequence[str],
@@ -75,7 +73,6 @@ def query_command(
 @click.option("--top", type=click.IntRange(min=1), help="How many features of each row; by default all.")
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the answers: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
-@one_line_errors
 def next_command(
     model_path: Path,
     data: Path,
@@ -185,7 +182,6 @@ def _cost(text: str, model: Any) -> tuple[str, float]:
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
 @click.option("--dot", "language", flag_value="dot", help="Print the graph alone, in the language of Graphviz.")
 @click.option("--mermaid", "language", flag_value="mermaid", help="Print the graph alone, in the language of Mermaid.")
-@one_line_errors
 def show_command(
     model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str], language: str | None
 ) -> None:
@@ -212,7 +208,6 @@ def show_command(
 @_reading.model_and_data(required=False)
 @_reading.rows_option("the most uncertain first, explained")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
-@one_line_errors
 def report_command(
     model_path: Path, data: Path | None, reading: Reading, target: str | None, rows: int, output: Path
 ) -> None:
@@ -238,7 +233,6 @@ def report_command(
 @click.option("--features", type=int, help="Show only so many features, those that tell most of the class.")
 @_reading.rows_option("from the first")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
-@one_line_errors
 def explore_command(
     model_path: Path,
     data: Path | None,

@@ -14,8 +14,8 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Self
@@ -46,27 +46,23 @@ class CommandError(click.ClickException):
         click.echo(f"bnplug: {printable(_as_options(self.format_message()))}", file=file, err=True)
 
 
-def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+@contextmanager
+def one_line_errors() -> Iterator[None]:
     """Turn an exception into one line, and warnings into lines of their own."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", bnplug.BnplugWarning)
-            warnings.showwarning = _show_warning
-            try:
-                command(*args, **kwargs)
-            except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-                raise
-            except OSError as error:
-                said = f"standard output: {error.strerror}" if _is_of_output(error) else one_line(error)
-                raise CommandError(said or type(error).__name__) from error
-            except _EXPECTED as error:
-                raise CommandError(one_line(error) or type(error).__name__) from error
-            except Exception as error:  # a plugin's learner may raise anything
-                raise CommandError(f"{type(error).__name__}: {one_line(error)}") from error
-
-    return wrapped
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", bnplug.BnplugWarning)
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except OSError as error:
+            said = f"standard output: {error.strerror}" if _is_of_output(error) else one_line(error)
+            raise CommandError(said or type(error).__name__) from error
+        except _EXPECTED as error:
+            raise CommandError(one_line(error) or type(error).__name__) from error
+        except Exception as error:  # a plugin's learner may raise anything
+            raise CommandError(f"{type(error).__name__}: {one_line(error)}") from error
 
 
 def _is_of_output(error: OSError) -> bool:
