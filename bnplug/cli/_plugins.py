@@ -321,13 +321,11 @@ def _replacements(name: str, kind: str) -> dict[str, str]:
 
 
 def _copy(source: Path, target: Path, replacements: dict[str, str]) -> None:
-    """Copy what is in a folder, replacing words in names and text; what Python compiled there is left out."""
-    for path in sorted(source.iterdir()):
-        copy = target / _replaced(path.name, replacements)
-        if path.is_dir() and path.name != "__pycache__":
-            copy.mkdir()
-            _copy(path, copy, replacements)
-        elif path.is_file():
+    """Copy the files of a folder, replacing words in names and text; what Python compiled there is left out."""
+    for path in source.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            copy = target / _replaced(path.relative_to(source).as_posix(), replacements)
+            copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(_replaced(path.read_text(encoding="utf-8"), replacements), encoding="utf-8", newline="\n")
 
 
