@@ -41,8 +41,8 @@ _INSTALL = f"The reproductions of five papers are a plugin: pip install {_PAPERS
 )
 @click.option("--data-dir", type=PATH, help="A folder of data files.")
 @click.option("--target", help="The column of the class in a data file.  [default: class, or else the last one]")
-@click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out where they are: id,name.")
-@click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features, where they are.")
+@_reading.names_option("--drop", "drop", "Columns to leave out where they are: id,name.")
+@_reading.names_option("--keep", "keep", "The columns that are features, where they are.")
 @_reading.reading_options
 @click.option("--cv", default="10x5", show_default=True, help="Repetitions x folds; folds; or split.")
 @click.option("--missing", type=click.Choice(["ignore", "em", "drop", "value"]), default="ignore", show_default=True)
@@ -84,10 +84,7 @@ def compare_command(
     output.mkdir(parents=True, exist_ok=True)
     comparison = compare(
         expressions.split(methods),
-        [
-            _load(name, data_dir, target, reading, _reading.listed(keep), _reading.listed(drop))
-            for name in _reading.listed([datasets])
-        ],
+        [_load(name, data_dir, target, reading, keep, drop) for name in _reading.listed([datasets])],
         int(cv) if cv.isdigit() else cv,
         bias_variance=bias_variance or metric in ("bias", "variance"),
         output=output / "results.jsonl",
