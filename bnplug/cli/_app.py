@@ -70,11 +70,16 @@ class _Page(click.Group):
     """The group of all commands, those of plugins included, whose help is a page in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *(name for name, _ in _plugin_commands())]
+        return [*super().list_commands(ctx), *_plugin_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        built_in = super().get_command(ctx, cmd_name)
+        if built_in or cmd_name not in _plugin_commands():
+            return built_in
+        from bnplug.hooks import registry
+
         try:
-            return super().get_command(ctx, cmd_name) or _plugin_command(cmd_name)
+            return registry.command(cmd_name)
         except (bnplug.PluginError, bnplug.ContractError):
             if not ctx.resilient_parsing:  # no error during shell completion
                 raise
@@ -90,30 +95,23 @@ class _Page(click.Group):
                 formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
         if listed := _plugin_commands():
             with formatter.section("From plugins"):
-                formatter.write_dl([(f"{name:<10}", text) for name, text in listed])
+                formatter.write_dl([(f"{name:<10}", text) for name, text in listed.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"\n{_FIRST_STEPS}\n")
 
 
-def _plugin_commands() -> list[tuple[str, str]]:
-    """Return the commands of plugins with their summaries; none if the search for plugins fails."""
+def _plugin_commands() -> dict[str, str]:
+    """Return the summaries of the commands of plugins; none if the search for plugins fails."""
     from bnplug.hooks import discovery
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bnplug.PluginWarning)
         try:
             methods = discovery.discovered().methods.items()
-            return [(name, method.summary) for (kind, name), method in methods if kind == "command"]
+            return {name: method.summary for (kind, name), method in methods if kind == "command"}
         except bnplug.PluginError:
-            return []
-
-
-def _plugin_command(name: str) -> click.Command | None:
-    """Return a plugin's command; None if no plugin has that command."""
-    from bnplug.hooks import registry
-
-    return registry.command(name) if any(name == listed for listed, _ in _plugin_commands()) else None
+            return {}
 
 
 def _load_files(context: click.Context, option: click.Parameter, files: Sequence[Path]) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import CountsLearner
 from bnplug.model.log_tables import LogTables, estimate
+from bnplug.structure import Structure
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
 
 
 class _Expert(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,10 +11,8 @@ from sklearn.utils import check_random_state
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import Correction, class_information, pairwise_information
 from bnplug.hooks.components import check_numbers
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
-
-if TYPE_CHECKING:
-    from bnplug.table.table import Table
 
 
 class AugmentedNaiveBayes(StructureLearner):

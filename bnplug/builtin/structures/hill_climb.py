@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from bnplug.search._climbing import climb_and_shake
 from bnplug.search.constraints import Constraints
 from bnplug.search.moves import KINDS
 from bnplug.structure import Structure
+from bnplug.table.table import Table
 from bnplug.typing import BoolArray, IntArray
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
 
 
 class HillClimb(StructureLearner):
@@ -163,16 +160,13 @@ class HillClimb(StructureLearner):
         else:
             kinds = KINDS if self.reversals else ("delete", "add")
             start = Neighbourhood(graph, kinds, allowed, fixed, capacity)
-        self._check_capacity(table, start)
-        return start
-
-    def _check_capacity(self, table: Table, start: Neighbourhood) -> None:
-        for v in np.flatnonzero(start.graph.edges.sum(axis=0) > start.capacity).tolist():
+        for v in np.flatnonzero(graph.edges.sum(axis=0) > start.capacity).tolist():
             limit = "tree=True allows one feature parent" if self.tree else f"max_parents={self.max_parents}"
             raise ValueError(
                 f"the start, with what is required, gives {table.names[v]!r} the parents "
-                f"{[table.names[p] for p in start.graph.parents[v]]}; {limit}"
+                f"{[table.names[p] for p in graph.parents[v]]}; {limit}"
             )
+        return start
 
 
 def _tree_neighbourhood(

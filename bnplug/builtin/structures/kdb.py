@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +10,7 @@ from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_wit
 from bnplug.counts.information import Correction, by_falling, first_largest
 from bnplug.search.constraints import Constraints
 from bnplug.structure import Structure
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
+from bnplug.table.table import Table
 
 
 class KDependence(AugmentedNaiveBayes):
