@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,8 @@ from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
-
-class _Expert(NamedTuple):
-    """Fixed tables by node, and the virtual rows of every cell unless they are uniform."""
-
-    fixed: dict[int, FloatArray]
-    virtual: list[FloatArray] | None
-
-
-_NOTHING = _Expert({}, None)
+# Fixed tables by node, and the virtual rows of every cell; None if they are uniform.
+_Expert = tuple[dict[int, FloatArray], list[FloatArray] | None]
 
 
 class MaximumLikelihood(CountsLearner):
@@ -106,17 +99,17 @@ class MaximumLikelihood(CountsLearner):
         """Return smoothed relative frequencies; the numbers of rows are not used."""
         self._check()
         families = structure.parents
-        expert = self._expert(table, families)
+        fixed, virtual = self._expert(table, families)
         tables = {}
         for v, parents in enumerate(families):
-            if v in expert.fixed:
-                values = expert.fixed[v]
+            if v in fixed:
+                values = fixed[v]
             elif self.prior == "marginal":
                 values = estimate(counts[v] + self.alpha * _marginal(counts[v]), 0.0, self.floor)
-            elif expert.virtual is None:
+            elif virtual is None:
                 values = estimate(counts[v], self.alpha, self.floor)
             else:
-                values = estimate(counts[v] + expert.virtual[v], 0.0, self.floor)
+                values = estimate(counts[v] + virtual[v], 0.0, self.floor)
             tables[table.names[v]] = [table.names[p] for p in parents], values
         return LogTables(table.names, table.states, tables, table.target)
 
@@ -129,16 +122,16 @@ class MaximumLikelihood(CountsLearner):
             )
         if self.alpha == 0:
             return 0.0
-        expert = self._expert(table, tables.structure.parents)
+        fixed, virtual = self._expert(table, tables.structure.parents)
         total = 0.0
         for v, (_, values) in enumerate(tables.tables.values()):
-            if v in expert.fixed:
+            if v in fixed:
                 continue
-            if expert.virtual is None:
+            if virtual is None:
                 total += self.alpha / values.size * float(values.sum())
             else:
-                seen = expert.virtual[v] > 0
-                total += float((expert.virtual[v][seen] * values[seen]).sum())
+                seen = virtual[v] > 0
+                total += float((virtual[v][seen] * values[seen]).sum())
         return total
 
     def _check(self) -> None:
@@ -151,7 +144,7 @@ class MaximumLikelihood(CountsLearner):
     def _expert(self, table: Table, families: Sequence[Sequence[int]]) -> _Expert:
         """Return the expert knowledge, which is cached for one table and structure."""
         if self.fixed is None and self.prior is None:
-            return _NOTHING
+            return {}, None
         if self._known is None or self._known[0] is not table or self._known[1] != families:
             self._known = table, families, self._look_up(table, families)
         return self._known[2]
@@ -164,10 +157,10 @@ class MaximumLikelihood(CountsLearner):
 
         fixed = {} if self.fixed is None else fixed_tables(self.fixed, table, families)
         if self.prior is None or self.prior == "marginal":
-            return _Expert(fixed, None)
+            return fixed, None
         prior = Prior(self.prior, table)
         joint = [np.zeros(0) if v in fixed else prior.joint(v, parents) for v, parents in enumerate(families)]
-        return _Expert(fixed, [self.alpha * cells for cells in joint])
+        return fixed, [self.alpha * cells for cells in joint]
 
 
 def _marginal(counts: FloatArray) -> FloatArray:

@@ -17,21 +17,8 @@ from bnplug.typing import BoolArray, FloatArray
 def heaviest_tree(weight: FloatArray, allowed: BoolArray, nodes: Sequence[int], roots: Sequence[int]) -> dict[int, int]:
     """Return each node's parent in a heaviest tree over `nodes` from any of `roots`, the first that has one.
 
-    Parameters
-    ----------
-    weight, allowed : arrays of shape (variables, variables)
-        What the edge from u to v adds, and whether it may be in the tree.
-    nodes : sequence of int
-        The variables that the tree spans.
-    roots : sequence of int
-        Those from which allowed edges lead to all others.
-
-    Examples
-    --------
-    >>> weight = np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0]], dtype=float)
-    >>> edges = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 0]], dtype=bool)
-    >>> heaviest_tree(weight, edges, [0, 1, 2], roots=[0, 1])
-    {1: 0, 2: 1}
+    ``weight[u, v]`` is what the edge from u to v adds, ``allowed[u, v]`` whether it may be in the tree. Allowed edges
+    lead from each of the roots to all other nodes.
     """
     places = np.ix_(nodes, nodes)
     weight, allowed = weight[places], allowed[places]
@@ -59,18 +46,7 @@ def _total(weight: FloatArray, parents: Sequence[int]) -> float:
 
 
 def maximum_arborescence(weight: FloatArray, allowed: BoolArray, root: int) -> list[int]:
-    """Return the parent of every node in a heaviest tree from `root`, which has none: -1.
-
-    `weight` and `allowed`, of shape (nodes, nodes), are as in :func:`heaviest_tree`.
-
-    Examples
-    --------
-    Node 1 gives more to 2 than the root does, and 2 more to 1; one of them must do with the root.
-
-    >>> weight = np.array([[0, 1, 2], [0, 0, 9], [0, 7, 0]], dtype=float)
-    >>> maximum_arborescence(weight, ~np.eye(3, dtype=bool), 0)
-    [-1, 0, 1]
-    """
+    """Return the parent of every node in a heaviest tree from `root`, which has none: -1."""
     size = len(weight)
     # Of each node, those made of cycles included: what the edge from each original node into it gains, and the original
     # node that this edge enters. `top` has the largest node that each original one is in.
