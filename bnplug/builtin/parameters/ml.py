@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from bnplug.typing import FloatArray
 _Expert = tuple[dict[int, FloatArray], list[FloatArray] | None]
 
 
+@dataclass(eq=False, repr=False)
 class MaximumLikelihood(CountsLearner):
     """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table (Peharz et al. 2013, eq. 4).
 
@@ -68,30 +70,19 @@ class MaximumLikelihood(CountsLearner):
     """
 
     reads_rows = False
+    # The table, the structure and the expert knowledge of the last call.
+    _known = cast("tuple[Table, Sequence[Sequence[int]], _Expert] | None", None)
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        floor: float = 0.0,
-        prior: Any = None,
-        fixed: Any = None,
-        restarts: int = 0,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.floor = floor
-        self.prior = prior
-        self.fixed = fixed
-        self.restarts = restarts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float = 1.0
+    floor: float = 0.0
+    prior: Any = None
+    fixed: Any = None
+    restarts: int = 0
+    tol: float = 1e-6
+    max_iter: int = 500
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | None = None
 
     def from_counts(
         self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray] | None = None
@@ -148,9 +139,6 @@ class MaximumLikelihood(CountsLearner):
         if self._known is None or self._known[0] is not table or self._known[1] != families:
             self._known = table, families, self._look_up(table, families)
         return self._known[2]
-
-    #: The cached table, structure and knowledge.
-    _known: tuple[Table, Sequence[Sequence[int]], _Expert] | None = None
 
     def _look_up(self, table: Table, families: Sequence[Sequence[int]]) -> _Expert:
         from bnplug.builtin.parameters._expert import Prior, fixed_tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -15,6 +16,7 @@ from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AugmentedNaiveBayes(StructureLearner):
     """Naive Bayes with edges between features, chosen by information measures.
 
@@ -38,23 +40,13 @@ class AugmentedNaiveBayes(StructureLearner):
         What z is drawn from.
     """
 
-    def __init__(
-        self,
-        n_jobs: int | None = None,
-        required: Any = None,
-        forbidden: Any = None,
-        tiers: Any = None,
-        correction: Correction = 0.999,
-        jitter: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_jobs = n_jobs
-        self.required = required
-        self.forbidden = forbidden
-        self.tiers = tiers
-        self.correction = correction
-        self.jitter = jitter
-        self.random_state = random_state
+    n_jobs: int | None = None
+    required: Any = None
+    forbidden: Any = None
+    tiers: Any = None
+    correction: Correction = 0.999
+    jitter: float = 0.0
+    random_state: Any = None
 
     def _measures(self, table: Table) -> tuple[FloatArray, FloatArray]:
         """Return I(Xi; Xj | C) of shape (variables, variables), and I(X; C), corrected, with jitter."""

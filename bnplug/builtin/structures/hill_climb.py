@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bnplug.table.table import Table
 from bnplug.typing import BoolArray, IntArray
 
 
+@dataclass(eq=False, repr=False)
 class HillClimb(StructureLearner):
     """Makes the best single deletion, reversal or addition of an edge until none improves the score.
 
@@ -90,39 +92,21 @@ class HillClimb(StructureLearner):
     ['add a -> c']
     """
 
-    def __init__(
-        self,
-        score: Any = "mdl",
-        start: Any = "nb",
-        max_parents: int | None = None,
-        reversals: bool = True,
-        tree: bool = False,
-        complete: bool = False,
-        required: Any = None,
-        forbidden: Any = None,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int | None = None,
-        shake: bool = True,
-        tiers: Any = None,
-    ) -> None:
-        self.score = score
-        self.start = start
-        self.max_parents = max_parents
-        self.reversals = reversals
-        self.tree = tree
-        self.complete = complete
-        self.required = required
-        self.forbidden = forbidden
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.shake = shake
-        self.tiers = tiers
+    score: Any = "mdl"
+    start: Any = "nb"
+    max_parents: int | None = None
+    reversals: bool = True
+    tree: bool = False
+    complete: bool = False
+    required: Any = None
+    forbidden: Any = None
+    max_iter: int | None = None
+    max_time: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int | None = None
+    shake: bool = True
+    tiers: Any = None
 
     def learn(self, table: Table) -> Structure:
         """Return the graph at which the search ends."""
