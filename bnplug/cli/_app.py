@@ -25,38 +25,15 @@ from bnplug.cli._reading import PATH
 from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import one_line, printable
 
-# The commands as the help lists them, each with what fits on its line.
+# The commands, in the order of the help.
 _SECTIONS = {
-    "Make a model, and ask it": {
-        "fit": "Learn a classifier from a data file.",
-        "predict": "Classes and their probabilities of the rows of a file.",
-        "query": "Probabilities given what is known, and other questions.",
-        "next": "What to ask next, for the rows of a file.",
-        "evaluate": "How well a model does on a file.",
-        "show": "The graph of a model and its tables; draw it.",
-        "report": "A page to read on a model, and on how it does.",
-        "explore": "A page that answers click by click.",
-        "export": "Write the network for other programs.",
-        "import": "Make a model from a network file.",
-    },
-    "Experiments": {
-        "demo": "See it work: methods on data that ship.",
-        "compare": "Methods over data sets, on the same folds.",
-        "datasets": "The data sets that go by a name; one as CSV.",
-        "reproduce": "The protocol of a paper, its figures and ours.",
-    },
-    "Methods and plugins": {
-        "methods": "All methods, or one: summary, parameters.",
-        "plugins": "What is installed, and what it brings.",
-        "formats": "The formats of network files, and their endings.",
-        "new-plugin": "Start a plugin of your own.",
-    },
-    "This installation": {
-        "doctor": "Versions, failures, and a self-check.",
-        "warm": "Compile everything once, for full speed.",
-        "completion": "Names completed by the shell.",
-    },
-}
+    "Make a model, and ask it": (
+        "fit", "predict", "query", "next", "evaluate", "show", "report", "explore", "export", "import",
+    ),
+    "Experiments": ("demo", "compare", "datasets", "reproduce"),
+    "Methods and plugins": ("methods", "plugins", "formats", "new-plugin"),
+    "This installation": ("doctor", "warm", "completion"),
+}  # fmt: skip
 
 _FIRST_STEPS = """\
 First steps:
@@ -92,7 +69,7 @@ class _Page(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in _SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
+                formatter.write_dl([(f"{name:<10}", self.commands[name].get_short_help_str(64)) for name in section])
         if listed := _plugin_commands():
             with formatter.section("From plugins"):
                 formatter.write_dl([(f"{name:<10}", text) for name, text in listed.items()])
@@ -151,7 +128,7 @@ for module in (_doctor, _experiments, _models, _plugins, _questions):
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> None:
-    """Print what makes the shell complete bnplug's commands, options and names.
+    """Print a script that makes the shell complete commands and names.
 
     bash: eval "$(bnplug completion bash)" in ~/.bashrc.  zsh: eval "$(bnplug completion zsh)" in ~/.zshrc.
     fish: bnplug completion fish > ~/.config/fish/completions/bnplug.fish.
@@ -166,7 +143,7 @@ def completion_command(context: click.Context, shell: str) -> None:
 @click.option("--n-jobs", type=int, default=-1, show_default=True, help="Methods in parallel; -1: one per processor.")
 @click.option("-o", "--output", type=PATH, default=Path("demo-output"), show_default=True)
 def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
-    """Compare the methods that a newcomer should know on data that ships; draw, report and save the best."""
+    """Compare methods on data that ships with bnplug. The best network is drawn, reported and saved."""
     from bnplug.cli._demo import run
 
     run(output, click.echo, everything, n_jobs)
@@ -174,7 +151,7 @@ def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
 
 @cli.command("warm")
 def warm_command() -> None:
-    """Compile every kernel of every registered method once, so that later runs start at full speed."""
+    """Compile everything once: later runs start at full speed."""
     from bnplug.cli._warm import run
 
     run(click.echo)

@@ -37,7 +37,7 @@ Check = Callable[[], Any]
 
 @click.command("doctor")
 def doctor_command() -> None:
-    """Print versions, plugins, failures and threads, and check that every method works: for error reports."""
+    """Check that every method works. Error reports need the versions, plugins and failures that it prints."""
     for title, lines in (("versions", _versions()), ("plugins", _plugins()), ("threads", _threads())):
         click.echo(f"{title}:")
         for line in lines:

@@ -69,9 +69,9 @@ def compare_command(
     output: Path,
     **options: Any,
 ) -> None:
-    """Compare methods over data sets by cross validation, on the same folds.
+    """Compare methods over data sets by cross-validation.
 
-    A command that was interrupted goes on where it stopped when it is given again.
+    All methods use the same folds. Run the command again to resume an interrupted run.
     """
     from bnplug.experiments import compare, to_html, write_report
     from bnplug.experiments._report import describe_failures
@@ -118,9 +118,10 @@ def compare_command(
 def reproduce_command(
     paper: str | None, every: bool, data_dir: Path | None, quick: bool, n_jobs: int | None, output: Path, **wishes: Any
 ) -> None:
-    """Run the protocol of PAPER on the available data, and write a page with its figures and ours.
+    """Repeat the experiments of PAPER on the available data.
 
-    The protocols are in the plugin bnplug-papers. Run the command again to resume an interrupted run.
+    The result is a page with the figures of the paper and ours. The protocols are in the plugin bnplug-papers. Run the
+    command again to resume an interrupted run.
     """
     import joblib
 

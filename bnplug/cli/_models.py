@@ -86,10 +86,10 @@ def fit_command(
     output: Path,
     **options: Any,
 ) -> None:
-    """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder.
+    """Learn a classifier from DATA and save it to a folder.
 
-    Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in batches and need not
-    fit into memory.
+    DATA is CSV or Parquet; - is standard input. Several files, such as a.csv b.csv or 'rows/*.parquet', and files above
+    256 MiB are read in batches and need not fit into memory.
     """
     load_scikit_learn()
     from bnplug.io.model_folder import check_destination
@@ -123,10 +123,10 @@ def fit_command(
 @click.option("-o", "--output", type=PATH, help="A CSV or Parquet file; by default CSV to standard output.")
 @click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
 def predict_command(given: Given, ids: Sequence[str], output: Path | None, formulas: bool) -> None:
-    """Predict the rows of DATA (- is standard input) with MODEL: the class, and each class's probability.
+    """Predict the class of the rows of DATA, with probabilities.
 
-    Columns that MODEL does not know are ignored with a warning. Several files, such as a.csv b.csv or 'rows/*.parquet',
-    and files above 256 MiB are read in batches.
+    - is standard input. Columns that MODEL does not know are ignored with a warning. Several files, such as a.csv b.csv
+    or 'rows/*.parquet', and files above 256 MiB are read in batches.
     """
     load_scikit_learn()
     from bnplug.classifier._rows import answers
@@ -184,9 +184,10 @@ def export_command(model_path: Path, file: Path, format_name: str | None, target
 @click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
 def import_command(file: Path, format_name: str | None, target: str | None, output: Path) -> None:
-    """Make a model folder of the network in FILE (- is standard input).
+    """Make a model folder from the network in FILE.
 
-    The ending selects the format. `bnplug formats` lists all formats with their endings, including those of plugins.
+    - is standard input. The ending selects the format. `bnplug formats` lists all formats with their endings, including
+    those of plugins.
     """
     from bnplug.show.summary import headline
 
@@ -199,9 +200,10 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 @_reading.model_and_data(several=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def evaluate_command(given: Given, as_json: bool) -> None:
-    """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds.
+    """Compare the predictions of MODEL with the classes in DATA.
 
-    Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in batches.
+    - is standard input. Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in
+    batches.
     """
     load_scikit_learn()
     from bnplug.show.evaluation import RunningEvaluation, evaluate

@@ -65,7 +65,7 @@ def _with_failed_commands(plugin: PluginInfo) -> PluginInfo:
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plugins_command(as_json: bool) -> None:
-    """List the plugins that are installed, what they bring, and what failed."""
+    """List the installed plugins, their methods, and what failed."""
     if as_json:
         click.echo(json.dumps([plugin.to_dict() for plugin in installed_plugins()], indent=2))
         return
@@ -89,7 +89,7 @@ def plugins_command(as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], as_json: bool) -> None:
-    """List all methods, or tell about one: summary, reference, parameters with defaults, and what its author says.
+    """List all methods, or describe one with its parameters.
 
     With --json, everything about all of them, or about one.
     """
@@ -200,7 +200,7 @@ def _describe(method: Any) -> None:
 @click.command("formats")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def formats_command(as_json: bool) -> None:
-    """List the formats of network files with their endings: what `bnplug export` writes and `bnplug import` reads."""
+    """List the formats of network files, and their endings. `bnplug export` and `bnplug import` use them."""
     from bnplug.hooks import registry
     from bnplug.io.network_files import formats
 
@@ -227,9 +227,9 @@ def formats_command(as_json: bool) -> None:
 @click.option("--data-dir", type=PATH, help="A folder of CSV or Parquet files to list too.")
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default standard output.")
 def datasets_command(name: str | None, data_dir: Path | None, output: Path | None) -> None:
-    """List the data sets that can be asked for by name, or write the one called NAME as CSV, its class last.
+    """List the data sets that have a name, or write one as CSV.
 
-    openml:NAME asks OpenML for one more.
+    The class is the last column of the CSV file. openml:NAME asks OpenML for one more data set.
     """
     from bnplug import datasets
 
@@ -248,7 +248,7 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 @click.argument("directory", metavar="[DIR]", required=False, type=PATH)
 @click.option("--kind", type=click.Choice(KINDS), default="score", show_default=True, help="The kind of its method.")
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
-    """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
+    """Start a plugin: a complete, working distribution. It is bnplug-NAME, in DIR (default: ./bnplug-NAME)."""
     from bnplug.hooks.descriptors import Kind
 
     made = new_plugin(name, kind, directory)

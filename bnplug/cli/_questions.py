@@ -43,7 +43,7 @@ def query_command(
     target: str | None,
     output: Path | None,
 ) -> None:
-    """Ask MODEL for the probabilities of VARIABLES, jointly, or else of the class, given what is known."""
+    """Print the joint probabilities of VARIABLES, or of the class. --given and --soft say what is known."""
     import pandas as pd
 
     # A mixture of networks, say, is asked as one of them is.
@@ -74,9 +74,9 @@ def query_command(
 @_reading.names_option("--id", "ids", "Columns to repeat before the answers: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
 def next_command(given: Given, costs: Sequence[str], top: int | None, ids: Sequence[str], output: Path | None) -> None:
-    """Say what to ask next for the rows of DATA (- is standard input): what each unknown feature would tell.
+    """Rank the missing features of each row by what they would tell.
 
-    That is the expected fall of the entropy of the class, in nats; rows are numbered from 0.
+    That is the expected fall of the entropy of the class, in nats. Rows are numbered from 0; - is standard input.
     """
     import pandas as pd
 
@@ -176,7 +176,7 @@ def _cost(text: str, model: Any) -> tuple[str, float]:
 def show_command(
     model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str], language: str | None
 ) -> None:
-    """Show MODEL: its graph, the Markov blanket of the class, its tables."""
+    """Show MODEL: its graph, the Markov blanket of the class, tables."""
     from bnplug.show.drawing import save_picture
     from bnplug.show.summary import blanket_to_mark, to_text
 
@@ -200,7 +200,7 @@ def show_command(
 @_reading.rows_option("the most uncertain first, explained")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
 def report_command(given: Given, rows: int, output: Path) -> None:
-    """Write one self-contained HTML page on MODEL, and on how it does on DATA (- is standard input)."""
+    """Write an HTML page on MODEL and its predictions for DATA. The page is one file; - is standard input."""
     _reading.check_rows_option(rows, given.data)
     model = _reading.open_network(given.model_path, given.target, "report")
     labelled = given.labelled(model) if given.data else ()
@@ -223,7 +223,7 @@ def report_command(given: Given, rows: int, output: Path) -> None:
 @_reading.rows_option("from the first")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
 def explore_command(given: Given, features: int | None, rows: int, output: Path) -> None:
-    """Write one self-contained, interactive HTML page; --rows adds rows of DATA that can be loaded in it."""
+    """Write an interactive HTML page on MODEL. The page is one file; --rows adds rows of DATA to load in it."""
     from bnplug.classifier._rows import Rows
 
     _reading.check_rows_option(rows, given.data)
