@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest.mock import patch
 from zlib import crc32
@@ -70,19 +71,17 @@ class FewParents(DecomposableScore):
         return -float(abs(len(parents) - 1))
 
 
+@dataclass(eq=False, repr=False)
 class Taste(ScoreFunction):
     """A score that is a random number for each graph; `taste` is the seed, the other parameters are not used."""
 
     #: The ``random_state`` of each scored instance, inside `asked`.
     _asked: ClassVar[list[Any] | None] = None
 
-    def __init__(
-        self, taste: int = 0, random_state: Any = None, n_jobs: int | None = None, verbose: Any = None
-    ) -> None:
-        self.taste = taste
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    taste: int = 0
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: Any = None
 
     def score(self, table: Table, structure: Any) -> float:
         """Return the random number of a graph, scaled like a log-likelihood."""
