@@ -28,7 +28,7 @@ from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.kinds import COMPLEX, NUMBERS, TIMES
 from bnplug.table.rules import ColumnRules, _report_dropped
 from bnplug.table.table import Table
-from bnplug.table.weights import check_class_weight
+from bnplug.table.weights import _divided_by_class_mean, check_class_weight
 from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
 #: Called with the number of rows read since the last call.
@@ -254,9 +254,10 @@ class Gathered:
         check_sum(np.array([self.total_weight * (1.0 if weights is None else weights.max())]), "the row weights")
         rank = np.full(len(self.places), -1, dtype=np.int64)
         rank[[self.places[label] for label in classes.tolist()]] = np.arange(len(classes))
-        cells = {name: _by_class(column.cells(), rank, weights) for name, column in self.columns.items()}
-        encoder, states = ColumnEncoder.learn_cells(cells, classes, spec.rules)
-        states = {**states, spec.target: tuple(classes.tolist())}
+        relative = spec.rules.relative_weights
+        cells = {name: _by_class(column.cells(), rank, weights, relative) for name, column in self.columns.items()}
+        encoder, columns = ColumnEncoder.learn(cells, classes, spec.rules)
+        states = {**{name: column.states for name, column in columns.items()}, spec.target: tuple(classes.tolist())}
         schema = Table.empty(list(states), states, spec.target)
         schema.left_out = tuple(encoder.left_out)
         return Surveyed(spec, encoder, schema, sum(self.rows[label] for label in classes.tolist()), weights, empty)
@@ -322,18 +323,19 @@ class _Column:
         return cells
 
 
-def _by_class(seen: Any, rank: IntArray, weights: FloatArray | None) -> Any:
+def _by_class(seen: Any, rank: IntArray, weights: FloatArray | None, relative: bool) -> Any:
     """Number classes by rank and multiply weights by class; cells of classes without a rank are dropped."""
     if not isinstance(seen, Cells):
-        return {part: _by_class(cells, rank, weights) for part, cells in seen.items()}
-    assert seen.labels is not None
+        return {part: _by_class(cells, rank, weights, relative) for part, cells in seen.items()}
     assert seen.repeats is not None
     labels = rank[seen.labels]
     kept = labels >= 0
-    totals = None if seen.weights is None else seen.weights[kept]
+    labels, repeats, totals = labels[kept], seen.repeats[kept], None if seen.weights is None else seen.weights[kept]
     if weights is not None:
-        totals = weights[labels[kept]] * (seen.repeats[kept] if totals is None else totals)
-    return seen._replace(column=seen.column[kept], labels=labels[kept], weights=totals, repeats=seen.repeats[kept])
+        totals = weights[labels] * (repeats if totals is None else totals)
+    if relative:
+        totals = _divided_by_class_mean(totals, labels, repeats)
+    return seen._replace(column=seen.column[kept], labels=labels, weights=totals, repeats=repeats)
 
 
 def _class_weights(given: Any, classes: npt.NDArray[Any], rows: IntArray) -> FloatArray | None:

@@ -77,36 +77,15 @@ class ColumnPlan:
     cells: dict[str, Cells] = field(default_factory=dict)
 
 
-def plan_columns(
-    frame: pd.DataFrame,
-    rules: ColumnRules,
-    weights: FloatArray | None = None,
-    binned: bool = True,
-    labels: Codes | None = None,
-) -> ColumnPlan:
-    """Decide about every column of rows with positive weights and the class codes `labels`.
+def plan_columns(data: pd.DataFrame | Mapping[str, Seen], rules: ColumnRules, binned: bool = True) -> ColumnPlan:
+    """Decide about every column of rows with positive weights: of a frame, or given as cells.
 
     Without a discretizer (`binned`), every distinct number is a state. A ``ValueError`` names all unusable columns.
     """
-    # A frame creates a series for a column whenever it is asked for one.
-    given = cells_of(frame, labels, weights)
-    kinds = {name: column_kind(cells.column) for name, cells in given.items()}
-    columns: dict[str, Seen] = dict(given)
-    for name in [name for name, kind in kinds.items() if kind == TIMES and rules.dates == "parts"]:
-        zone, parts = zone_of(given[name].column), all_parts(given[name].column)
-        columns[name] = {part: Cells(numbers, labels, weights, zone=zone) for part, numbers in parts.items()}
-    return plan_cells(columns, rules, binned, kinds)
-
-
-def plan_cells(
-    columns: Mapping[str, Seen], rules: ColumnRules, binned: bool = True, kinds: Mapping[str, str] | None = None
-) -> ColumnPlan:
-    """Decide about columns by their cells, or the cells of each part of points in time, as :func:`plan_columns`."""
+    columns = cells_of(data) if isinstance(data, pd.DataFrame) else data
     listed = _listed_columns(list(columns), rules.categorical_features)
-    if kinds is None:
-        kinds = {name: column_kind(seen.column) if isinstance(seen, Cells) else TIMES for name, seen in columns.items()}
     plan = ColumnPlan()
-    kinds = _spread_times(columns, kinds, rules, plan)
+    kinds = _spread_times(columns, rules, plan)
     named = {part for name in listed or () for part in plan.dates.get(name, {name: name}).values()}
     counted = plan.cells
     if rules.relative_weights:
@@ -166,28 +145,32 @@ def _with_categories(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series
     return pd.Series(pd.Categorical.from_codes(codes[: len(column)], categories=label_index(labels)), column.index)
 
 
-def _spread_times(
-    columns: Mapping[str, Seen], kinds: Mapping[str, str], rules: ColumnRules, plan: ColumnPlan
-) -> dict[str, str]:
-    """Set the cells of a plan, with points in time as the rules say; return the kind of each column."""
-    taken = set(kinds)
+def _spread_times(columns: Mapping[str, Seen], rules: ColumnRules, plan: ColumnPlan) -> dict[str, str]:
+    """Set the cells of a plan, with points in time as the rules say; return their kinds."""
+    taken, kinds = set(columns), {}
     for name, seen in columns.items():
         if isinstance(seen, Cells):
-            if kinds[name] == TIMES and rules.dates == "drop":
+            kind = column_kind(seen.column)
+            if kind == TIMES and rules.dates == "drop":
                 plan.left_out[name] = TIMES
-            else:
-                plan.cells[name] = seen
-        elif all(cells.column.isna().all() for cells in seen.values()):
+                continue
+            if kind != TIMES or rules.dates == "error":
+                plan.cells[name], kinds[name] = seen, kind
+                continue
+            of_column = seen._replace(zone=zone_of(seen.column))
+            seen = {part: of_column._replace(column=numbers) for part, numbers in all_parts(seen.column).items()}
+        if all(cells.column.isna().all() for cells in seen.values()):
             plan.left_out[name] = EMPTY
-        else:
-            parts = varying({part: cells.column for part, cells in seen.items()})
-            zone = seen[parts[0]].zone
-            plan.zones |= {} if zone is None else {name: zone}
-            plan.dates[name] = features = {part: unlike(f"{name}.{part}", taken) for part in parts}
-            taken |= set(features.values())
-            for part, feature in features.items():
-                plan.cells[feature] = seen[part]._replace(column=seen[part].column.rename(feature))
-    return {name: kinds.get(name, NUMBERS) for name in plan.cells}
+            continue
+        parts = varying({part: cells.column for part, cells in seen.items()})
+        zone = seen[parts[0]].zone
+        plan.zones |= {} if zone is None else {name: zone}
+        plan.dates[name] = features = {part: unlike(f"{name}.{part}", taken) for part in parts}
+        taken |= set(features.values())
+        for part, feature in features.items():
+            plan.cells[feature] = seen[part]._replace(column=seen[part].column.rename(feature))
+            kinds[feature] = NUMBERS
+    return kinds
 
 
 def _plan_column(

@@ -16,7 +16,7 @@ from bnplug.errors import MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 from bnplug.table._cells import Seen, unlike
 from bnplug.table._checks import are_inexact, is_large, read_only, refuse, report_inexact, to_decimals
-from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
+from bnplug.table._columns import ColumnPlan, plan_columns
 from bnplug.table._dates import spread
 from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
 from bnplug.table.coding import MISSING, UNSEEN, Coded, Codes, State, _is_plain, code_column, label_index, match_column
@@ -24,7 +24,6 @@ from bnplug.table.discretizer import Discretizer, check_cut_points, refuse_knots
 from bnplug.table.kinds import COMPLEX, _unsupported, floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.table.rules import ColumnRules
 from bnplug.table.table import Table
-from bnplug.table.weights import _divided_by_class_mean
 from bnplug.typing import CodeArray, FloatArray
 
 # Frames of up to this many rows are encoded cell by cell.
@@ -84,53 +83,21 @@ class ColumnEncoder:
 
     @classmethod
     def learn(
-        cls,
-        frame: pd.DataFrame,
-        classes: npt.NDArray[Any],
-        codes: Codes,
-        weights: FloatArray | None,
-        rules: ColumnRules,
+        cls, columns: Mapping[str, Seen], classes: npt.NDArray[Any], rules: ColumnRules
     ) -> tuple[ColumnEncoder, dict[str, Coded]]:
-        """Learn from training rows how columns become discrete; return the encoder and the encoded columns.
+        """Learn from the cells of every column how columns become discrete; return the encoder and the encoded cells.
 
-        ``classes[codes]`` are the classes of the rows, all of which have positive weights; the code of a row without a
-        class is -1. Such rows do not affect where numbers are cut.
+        ``classes[labels]`` are the classes of the cells. Those with a negative label have no class, and do not affect
+        where numbers are cut.
         """
         transformer = _new_discretizer(rules.discretizer)
-        weights = _divided_by_class_mean(weights, codes) if rules.relative_weights else weights
-        plan = plan_columns(frame, rules, weights, transformer is not None, codes)
-        encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
-        return encoder, encoder._code_plan(plan, encoder.bin_numbers(plan.numbers, frame.index), rules)
-
-    @classmethod
-    def learn_cells(
-        cls, columns: Mapping[str, Seen], classes: npt.NDArray[Any], rules: ColumnRules
-    ) -> tuple[ColumnEncoder, dict[str, tuple[State, ...]]]:
-        """Learn from the distinct cells of every column; return the encoder and the states of every feature."""
-        transformer = _new_discretizer(rules.discretizer)
-        plan = plan_cells(columns, rules, transformer is not None)
-        if rules.relative_weights:
-            plan.cells = {
-                name: cells._replace(weights=_divided_by_class_mean(cells.weights, cells.labels, cells.repeats))
-                for name, cells in plan.cells.items()
-            }
-        encoder = cls._of(plan, transformer, classes, tuple(columns))
-        # Each column has its own distinct cells, so columns are binned one at a time.
-        binned: dict[str, pd.Series[Any] | Coded] = {}
-        for name, values in plan.numbers.items():
-            binned |= encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))
-        return encoder, {name: column.states for name, column in encoder._code_plan(plan, binned, rules).items()}
-
-    @classmethod
-    def _of(
-        cls, plan: ColumnPlan, transformer: Any, classes: npt.NDArray[Any], columns: tuple[str, ...]
-    ) -> ColumnEncoder:
-        """Return the encoder of a plan, with a discretizer that is fitted to its numbers if there are any."""
+        plan = plan_columns(columns, rules, transformer is not None)
         if plan.numbers:
             _fit(transformer, plan)
         decisions = {name: getattr(plan, name) for name in ("left_out", "dates", "zones", "whole", "pooled")}
         discretizer = transformer if plan.numbers else None
-        return cls(plan.names, tuple(plan.numbers), discretizer, {}, classes, columns=columns, **decisions)
+        encoder = cls(plan.names, tuple(plan.numbers), discretizer, {}, classes, columns=tuple(columns), **decisions)
+        return encoder, encoder._code_plan(plan, rules)
 
     @property
     def cut_points(self) -> dict[str, FloatArray]:
@@ -139,11 +106,9 @@ class ColumnEncoder:
         pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
         return {name: points for name, points in pairs if points is not None}
 
-    def _code_plan(
-        self, plan: ColumnPlan, binned: Mapping[str, pd.Series[Any] | Coded], rules: ColumnRules
-    ) -> dict[str, Coded]:
+    def _code_plan(self, plan: ColumnPlan, rules: ColumnRules) -> dict[str, Coded]:
         """Return encoded training columns; missing is a state if that is their policy and cells are missing."""
-        policies, columns = rules.policies, {}
+        policies, binned, columns = rules.policies, self.bin_numbers(plan.numbers), {}
         origin = {part: column for column, parts in self.dates.items() for part in parts.values()}
         for name in plan.names:
             column = binned[name] if name in binned else plan.coded[name]
@@ -153,18 +118,14 @@ class ColumnEncoder:
                 columns[name] = Coded(np.where(holes, len(states), codes), (*states, label))
         return columns
 
-    def bin_numbers(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
+    def bin_numbers(self, values: Mapping[str, FloatArray]) -> dict[str, pd.Series[Any] | Coded]:
         """Return numbers in their bins, as the discretizer makes them."""
-        if not values:
-            return {}
-        if not hasattr(self.discretizer, "cut_points_"):
-            absent = np.full(len(index), np.nan)
-            rows = pd.DataFrame({name: values.get(name, absent) for name in self.numeric}, index=index)
-            binned = self.discretizer.transform(rows)
+        if values and not hasattr(self.discretizer, "cut_points_"):
+            binned = self.discretizer.transform(pd.DataFrame(dict(values)).reindex(columns=list(self.numeric)))
             return {name: binned[name] for name in values}
         cuts = self.cut_points
         return {
-            name: in_bins(numbers, cuts[name]) if name in cuts else pd.Series(numbers, index, name=name)
+            name: in_bins(numbers, cuts[name]) if name in cuts else pd.Series(numbers, name=name)
             for name, numbers in values.items()
         }
 
@@ -352,7 +313,7 @@ class _RowCoder:
             codes[name][np.isnan(values)] = MISSING
         if numbers:
             # The discretizer has no cuts.
-            binned = self.encoder.bin_numbers(numbers, features.index)
+            binned = self.encoder.bin_numbers(numbers)
             codes |= {name: match_column(binned[name], self.schema.states[name], by_text=True) for name in numbers}
         for name, column in others.items():
             if name not in codes and name in self.schema.states:
