@@ -15,7 +15,7 @@ from bnplug.table._cells import Cells, Seen, cells_of, count_rows, rows_by_numbe
 from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact, text_among_numbers
 from bnplug.table._dates import all_parts, varying, zone_of
 from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
-from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _Inspection, _listed_columns, _unsupported, column_kind
+from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _listed_columns, _unsupported, column_kind
 from bnplug.table.rules import ColumnRules
 from bnplug.typing import FloatArray, IntArray
 
@@ -90,24 +90,24 @@ def plan_columns(data: pd.DataFrame | Mapping[str, Seen], rules: ColumnRules, bi
     counted = plan.cells
     if rules.relative_weights:
         counted = {name: cells._replace(weights=None) for name, cells in plan.cells.items()}
-    inspection = _inspect(counted, kinds, None if listed is None else named)
-    problems = [*_unsupported(kinds), *inspection.problems]
-    plan.numbers = inspection.numbers if binned else {}
+    numbers, few_numbers, found = _inspect(counted, kinds, None if listed is None else named)
+    problems = [*_unsupported(kinds), *found]
+    plan.numbers = numbers if binned else {}
     # Numbers whose midpoints floats represent exactly.
     plan.whole = {
         name: few.states
-        for name, few in inspection.few.items()
+        for name, few in few_numbers.items()
         if few.states and all(not isinstance(x, str) and abs(x) <= _LARGEST_WITH_HALVES for x in few.states)
     }
     for name in plan.cells:
         if kinds[name] in (NUMBERS, STATES):
-            _plan_column(name, inspection, named, rules.on_useless == "error", plan, problems)
+            _plan_column(name, few_numbers, named, rules.on_useless == "error", plan, problems)
     plan.names = tuple(name for name in plan.cells if name not in plan.left_out)
     _leave_out(plan, rules, problems)
     report_inexact([name for name, column in plan.coded.items() if any(map(is_inexact, column.states))])
     _report_ambiguous(plan.coded)
     spared = named | set(rules.states or ())
-    _pool(plan, rules, spared if binned else spared | inspection.numbers.keys())
+    _pool(plan, rules, spared if binned else spared | numbers.keys())
     return plan
 
 
@@ -174,16 +174,16 @@ def _spread_times(columns: Mapping[str, Seen], rules: ColumnRules, plan: ColumnP
 
 
 def _plan_column(
-    name: str, inspection: _Inspection, named: set[str], strict: bool, plan: ColumnPlan, problems: list[str]
+    name: str, few: Mapping[str, Coded], named: set[str], strict: bool, plan: ColumnPlan, problems: list[str]
 ) -> None:
     """Code a discrete column, or note why a column is useless."""
     cells = plan.cells[name]
     reason = None
     if name in plan.numbers:
         reason = _useless_numbers(name, cells, plan.numbers[name])
-    elif name in inspection.few:
-        plan.coded[name] = inspection.few[name]
-        reason = None if inspection.few[name].states else EMPTY
+    elif name in few:
+        plan.coded[name] = few[name]
+        reason = None if few[name].states else EMPTY
     elif cells.n_distinct is not None:
         reason = UNCOUNTED
     else:
