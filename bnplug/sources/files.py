@@ -84,11 +84,8 @@ def read_data(
 def read_text(path: str | Path) -> pd.DataFrame:
     """Read a CSV file with every cell as text; an empty field is the empty string. Errors are as for `read_data`."""
     file = _DataFile(path)
-    file.check_plain()
-    try:
+    with _naming(file):
         return _read_checked(file, dtype=str)
-    except Exception as error:
-        raise ValueError(f"{path}: not readable as CSV: {error}") from error
 
 
 @contextmanager

@@ -54,22 +54,18 @@ def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]])
 def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
     """Warn of target leakage, and of states of the `categorical` features without training rows."""
     pairs, rows = _count_features(table, categorical)
-    _warn_of_leakage(table, [table.names[v] for v, counts in pairs.items() if _determines(counts)])
+    leaking = [table.names[v] for v, counts in pairs.items() if _determines(counts)]
+    if len(leaking) == 1:
+        what, its, it_was, it = f"feature {leaking[0]!r} determines", "its", "it was", "it"
+    else:
+        what, its, it_was, it = f"features {leaking} determine", "their", "they were", "them"
+    if leaking:
+        warn_outside(
+            f"{what} the class {table.target!r}: each of {its} states occurs with a single class. If {it_was} derived "
+            f"from the class, or recorded after the class was known, drop {it}: otherwise scores are too optimistic",
+            TargetLeakageWarning,
+        )
     _warn_of_empty_categories(table, rows)
-
-
-def _warn_of_leakage(table: Table, names: list[str]) -> None:
-    """Issue one warning that names all features that determine the class."""
-    if not names:
-        return
-    one = len(names) == 1
-    what = f"feature {names[0]!r} determines" if one else f"features {names} determine"
-    warn_outside(
-        f"{what} the class {table.target!r}: each of {'its' if one else 'their'} states occurs with a single class. If "
-        f"{'it was' if one else 'they were'} derived from the class, or recorded after the class was known, drop "
-        f"{'it' if one else 'them'}: otherwise scores are too optimistic",
-        TargetLeakageWarning,
-    )
 
 
 def _warn_of_empty_categories(table: Table, rows: Mapping[int, FloatArray]) -> None:
@@ -109,11 +105,9 @@ def _count_features(table: Table, categorical: Collection[str]) -> tuple[dict[in
     few = [v for v in table.features if 1 < table.cards[v] <= most]
     named = [table.index(name) for name in categorical]
     # Pairs do not count rows without a class.
-    alone = [v for v in named if v not in few or table.learned_by_em]
-    families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
+    families = [*((v, table.target_index) for v in few), *((v,) for v in named)]
     counts = table.sum(count_rows, families) if families else []
-    pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
-    return pairs, {v: rows[v] if v in rows else pairs[v].sum(axis=1) for v in named}
+    return dict(zip(few, counts, strict=False)), dict(zip(named, counts[len(few) :], strict=True))
 
 
 def _determines(counts: FloatArray) -> bool:

@@ -292,11 +292,6 @@ def pack(content: Any) -> bytes:
     return file.getvalue()
 
 
-def unpack(parcel: bytes) -> Any:
-    """Return the content of :func:`pack`."""
-    return cloudpickle.loads(parcel)
-
-
 class Calls:
     """Calls of a pass over the blocks, pickled once or, if an argument differs between blocks, for every task."""
 
@@ -318,7 +313,7 @@ class Calls:
 
 def for_each(parcel: bytes, n: int) -> list[list[list[Any]]]:
     """Return the calls of each of n blocks."""
-    calls: list[list[list[Any]]] = unpack(parcel)
+    calls: list[list[list[Any]]] = cloudpickle.loads(parcel)
     return calls if len(calls) == n else calls * n
 
 
@@ -347,9 +342,9 @@ def run(blocks: Sequence[Rows], parcel: bytes, collect: Callable[[Iterable[Any]]
 
 def make(block: Rows, parcel: bytes, log: bytes, n_changes: int) -> Kept:
     """Create the object of a block, and repeat the changes in the log."""
-    (((factory, *args),),) = unpack(parcel)
+    (((factory, *args),),) = cloudpickle.loads(parcel)
     value = factory(block, *args)
-    for method, arguments in unpack(log):
+    for method, arguments in cloudpickle.loads(log):
         getattr(value, method)(*arguments)
     return Kept(value, n_changes)
 
