@@ -56,32 +56,17 @@ def counted(numbers: IntArray, labels: Labels) -> Points:
     return Points(used // n_classes, used % n_classes, rows[used], weights)
 
 
-class _CountsMissing:
-    """Incremental summary of a column; `missing` counts the missing cells of each class, as the number 0."""
-
-    def __init__(self) -> None:
-        self.missing = NO_ROWS
-
-    def renumber(self, places: IntArray) -> None:
-        """Rename class c to ``places[c]``."""
-        self.missing = self.missing.renumbered(places)
-
-    def lack(self, rows: Points) -> None:
-        """Add rows whose cells are missing."""
-        self.missing = self.missing.join(rows)
-
-    def _cells(self, points: Points, column: pd.Series[Any], n_distinct: float | None, merged: bool = False) -> Cells:
-        """Return the cells of a column, whose missing cells come last."""
-        labels, rows = np.append(points.classes, self.missing.classes), np.append(points.rows, self.missing.rows)
-        weights = [part.weights for part in (points, self.missing) if part.weights is not None]
-        return Cells(column, labels, np.concatenate(weights) if weights else None, rows, n_distinct, merged)
+def _cells(points: Points, missing: Points, column: pd.Series[Any], n_distinct: float | None) -> Cells:
+    """Return the cells of a column, whose missing cells come last."""
+    labels, rows = np.append(points.classes, missing.classes), np.append(points.rows, missing.rows)
+    weights = [part.weights for part in (points, missing) if part.weights is not None]
+    return Cells(column, labels, np.concatenate(weights) if weights else None, rows, n_distinct)
 
 
-class NumberSummary(_CountsMissing):
+class NumberSummary:
     """Count the numbers of a column by class; for an `identifier`, also estimate how many are distinct."""
 
     def __init__(self, identifier: bool = False) -> None:
-        super().__init__()
         self.distribution = Distribution()
         self.dtype: np.dtype[Any] | None = None
         self.whole, self.merged = True, False
@@ -89,11 +74,11 @@ class NumberSummary(_CountsMissing):
         self.large: dict[float, Any] | None = {}
         self.hashes = SmallestHashes() if identifier else None
 
-    def add(self, column: pd.Series[Any], labels: Labels) -> None:
+    def add(self, column: pd.Series[Any], labels: Labels) -> BoolArray:
+        """Add a batch of rows; return which cells are missing."""
         values, holes = _numbers_and_holes(column)
         self._widen(values.dtype if isinstance(column.dtype, np.dtype) else np.dtype(np.float64))
         self.merged |= column.dtype == object and are_merged(column, values)
-        self.lack(counted(np.where(holes, 0, -1), labels))
         if column.dtype.kind != "f" and has_inexact(values):
             large = column[np.abs(values.astype(np.float64)) >= FIRST_INEXACT].unique().tolist()
             self._keep_large({float(number): number for number in large})
@@ -103,11 +88,11 @@ class NumberSummary(_CountsMissing):
         order = labels.order[~holes[labels.order]] if holes.any() else labels.order
         weights = None if labels.weights is None else labels.weights[order]
         self.distribution.add(Points.of(values[order], labels.codes[order], weights))
+        return holes
 
     def merge(self, other: NumberSummary) -> None:
         if other.dtype is not None:
             self._widen(other.dtype)
-        self.lack(other.missing)
         self.whole &= other.whole
         self.merged |= other.merged
         self._keep_large(other.large)
@@ -116,15 +101,14 @@ class NumberSummary(_CountsMissing):
         self.distribution.merge(other.distribution)
 
     def renumber(self, places: IntArray) -> None:
-        super().renumber(places)
         self.distribution.renumber(places)
 
-    def cells(self) -> Cells:
+    def cells(self, missing: Points) -> Cells:
         points = self.distribution.points()
-        column = self._column(points.values, len(self.missing.rows))
+        column = self._column(points.values, len(missing.rows))
         n_distinct = self.hashes.n_distinct() if self.hashes is not None and self.whole else 0.0
-        merged = self.merged or self.distribution.merged
-        return self._cells(points, column, None if self.distribution.exact else n_distinct, merged)
+        cells = _cells(points, missing, column, None if self.distribution.exact else n_distinct)
+        return cells._replace(merged=self.merged or self.distribution.merged)
 
     def _widen(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
@@ -146,14 +130,13 @@ class NumberSummary(_CountsMissing):
         return pd.Series(np.concatenate([values.astype(self.dtype), missing]))
 
 
-class StateSummary(_CountsMissing):
+class StateSummary:
     """Count the values of a column that is not numeric by class; `complete` says whether they are not too many.
 
     If `categorical`, categories keep their order, and categories without rows are kept too.
     """
 
     def __init__(self, categorical: bool = True) -> None:
-        super().__init__()
         self.categorical, self.complete = categorical, True
         self.places: dict[Any, int] = {}
         self.counts = NO_ROWS
@@ -161,39 +144,36 @@ class StateSummary(_CountsMissing):
         self.categories: pd.Index[Any] | None = None
         self.began = False
 
-    def add(self, column: pd.Series[Any], labels: Labels) -> None:
+    def add(self, column: pd.Series[Any], labels: Labels) -> BoolArray:
+        """Add a batch of rows; return which cells are missing."""
         codes, values = factorize(column)
         categories = values if isinstance(column.dtype, pd.CategoricalDtype) else None
         self._note(categories if self.categorical else None)
         numbers = codes.astype(np.int64)
-        self.lack(counted(np.where(numbers < 0, 0, -1), labels))
         if categories is not None:
             occurring, numbers = renumbered(numbers, len(values))
             values = values[occurring]
         if self.complete and len(values):
             self._count(list(values), counted(numbers, labels))
+        return codes < 0
 
     def merge(self, other: StateSummary) -> None:
         if other.began:
             self._note(other.categories)
-        self.lack(other.missing)
         self.complete &= other.complete
         if self.complete and other.places:
             self._count(list(other.places), other.counts)
 
     def renumber(self, places: IntArray) -> None:
-        super().renumber(places)
         self.counts = self.counts.renumbered(places)
 
-    def cells(self) -> Cells:
-        column = self._column(np.append(self.counts.values, np.full(len(self.missing.rows), -1)))
-        return self._cells(self.counts, column, None if self.complete else np.inf)
-
-    def _column(self, codes: IntArray) -> pd.Series[Any]:
+    def cells(self, missing: Points) -> Cells:
         values = np.empty(len(self.places) + 1, dtype=object)
         values[:-1] = list(self.places)
-        cells = pd.Series(values[codes], dtype=object)
-        return cells if self.categories is None else pd.Series(pd.Categorical(cells, categories=self.categories))
+        column = pd.Series(values[np.append(self.counts.values, np.full(len(missing.rows), -1))], dtype=object)
+        if self.categories is not None:
+            column = pd.Series(pd.Categorical(column, categories=self.categories))
+        return _cells(self.counts, missing, column, None if self.complete else np.inf)
 
     def _count(self, values: list[Any], counts: Points) -> None:
         """Add rows of values, which `counts` has by their positions among `values`."""
@@ -218,11 +198,12 @@ class TimeSummary:
         self.parts: dict[str, NumberSummary] = {}
         self.zone: str | None = None
 
-    def add(self, column: pd.Series[Any], labels: Labels) -> None:
-        """Add a batch of rows; times with another time zone are converted to the first one."""
+    def add(self, column: pd.Series[Any], labels: Labels) -> BoolArray:
+        """Add a batch of rows, with times converted to the first time zone; return which cells are missing."""
         for name, part in all_parts(column, self.zone).items():
-            self.parts.setdefault(name, NumberSummary()).add(part, labels)
+            holes = self.parts.setdefault(name, NumberSummary()).add(part, labels)
         self.zone = zone_of(column) if self.zone is None else self.zone
+        return holes
 
     def merge(self, other: TimeSummary) -> None:
         if self.zone is not None and other.zone is not None and self.zone != other.zone:
@@ -235,12 +216,8 @@ class TimeSummary:
         for part in self.parts.values():
             part.renumber(places)
 
-    def lack(self, rows: Points) -> None:
-        for part in self.parts.values():
-            part.lack(rows)
-
-    def cells(self) -> Mapping[str, Cells]:
-        return {name: part.cells()._replace(zone=self.zone) for name, part in self.parts.items()}
+    def cells(self, missing: Points) -> Mapping[str, Cells]:
+        return {name: part.cells(missing)._replace(zone=self.zone) for name, part in self.parts.items()}
 
 
 class SmallestHashes:

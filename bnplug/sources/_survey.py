@@ -288,24 +288,23 @@ class _Column:
         self.summary: Any = None
         # A cell of a type that cannot be learned from.
         self.odd: pd.Series[Any] | None = None
-        # Rows of batches without any value.
-        self.nothing = NO_ROWS
+        # The missing cells of each class, as the number 0.
+        self.missing = NO_ROWS
 
     def add(self, column: pd.Series[Any], kind: str, labels: Labels) -> None:
-        if kind == NOTHING:
-            self.nothing = self.nothing.join(counted(np.zeros(len(column), dtype=np.int64), labels))
-        elif kind in (CONTAINERS, COMPLEX) or (kind == TIMES and self.rules.dates != "parts"):
+        if kind in (CONTAINERS, COMPLEX) or (kind == TIMES and self.rules.dates != "parts"):
             self.odd = column.iloc[:1]
-        else:
-            if self.summary is None and kind == NUMBERS:
-                self.summary = NumberSummary(is_named_like_identifier(self.name))
-            elif self.summary is None:
-                self.summary = TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
-            self.summary.add(column, labels)
+            return
+        if self.summary is None and kind == NUMBERS:
+            self.summary = NumberSummary(is_named_like_identifier(self.name))
+        elif self.summary is None and kind != NOTHING:
+            self.summary = TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
+        holes = True if kind == NOTHING else self.summary.add(column, labels)
+        self.missing = self.missing.join(counted(np.where(holes, 0, np.full(len(column), -1)), labels))
 
     def merge(self, other: _Column, places: IntArray) -> None:
         """Add another column, whose class c is class ``places[c]`` here; this changes the other column."""
-        self.nothing = self.nothing.join(other.nothing.renumbered(places))
+        self.missing = self.missing.join(other.missing.renumbered(places))
         self.odd = other.odd if self.odd is None else self.odd
         if other.summary is not None:
             other.summary.renumber(places)
@@ -318,8 +317,7 @@ class _Column:
         if self.odd is not None:
             return Cells(self.odd, np.zeros(1, dtype=np.int64), None, np.ones(1, dtype=np.int64))
         summary = StateSummary() if self.summary is None else self.summary
-        summary.lack(self.nothing)
-        cells: Seen = summary.cells()
+        cells: Seen = summary.cells(self.missing)
         return cells
 
 
