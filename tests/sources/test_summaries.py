@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 import bnplug.sources._summaries as summaries
 from bnplug import ColumnRules
-from bnplug.sources._distributions import Distribution
-from bnplug.sources._summaries import Labels, NumberSummary, SmallestHashes, StateSummary, TimeSummary, renumbered
+from bnplug.sources._summaries import (
+    Distribution,
+    Labels,
+    NumberSummary,
+    SmallestHashes,
+    StateSummary,
+    TimeSummary,
+    renumbered,
+)
 from bnplug.sources._survey import _Column
 from bnplug.table.kinds import STATES
 
