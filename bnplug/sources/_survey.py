@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,15 +65,6 @@ class TableSpec:
         check_cuts_columns(unfitted(self.rules.discretizer), named=is_component(self.rules.discretizer))
 
 
-class UsableRows(NamedTuple):
-    """Rows of a batch with a weight and, with ``missing="drop"``, no missing cell; `kept` is their mask."""
-
-    frame: pd.DataFrame
-    labels: pd.Series[Any]
-    weights: FloatArray | None
-    kept: BoolArray
-
-
 @dataclass(frozen=True)
 class Surveyed:
     """The result of the first pass: `schema` is a table without rows, `empty` are columns without any value."""
@@ -92,19 +83,19 @@ class Surveyed:
 
     def encode(self, batch: Batch) -> tuple[CodeArray, FloatArray | None]:
         """Return the usable rows of a batch: codes (variables, rows), and weights if rows have them."""
-        rows = usable_rows(batch, self.spec, self.empty)
+        frame, column, row_weights, _ = usable_rows(batch, self.spec, self.empty)
         # The survey has reported floats that may have lost digits.
-        codes = np.array(self.encoder.coder(self.schema).code_features(self.encoder.features(rows.frame), "error"))
-        labels = match_column(rows.labels, self.encoder.classes.tolist())
+        codes = np.array(self.encoder.coder(self.schema).code_features(self.encoder.features(frame), "error"))
+        labels = match_column(column, self.encoder.classes.tolist())
         codes[self.schema.target_index] = np.maximum(labels, 0)
         known = labels >= 0
         if self.class_weights is None:
             if not known.all():
                 raise ValueError(f"{batch.path}: there are classes that the first reading did not find: it was changed")
-            return codes, rows.weights
+            return codes, row_weights
         # Rows of a class with weight 0 are dropped.
         weights = self.class_weights[labels[known]]
-        return codes[:, known], weights if rows.weights is None else weights * rows.weights[known]
+        return codes[:, known], weights if row_weights is None else weights * row_weights[known]
 
 
 def survey(files: DataFiles, spec: TableSpec, n_jobs: int | None = None, progress: Progress | None = None) -> Surveyed:
@@ -134,8 +125,13 @@ def survey_passes(spec: TableSpec, gather: Callable[[frozenset[str]], Gathered])
     return gathered.surveyed(empty)
 
 
-def usable_rows(batch: Batch, spec: TableSpec, empty: frozenset[str] = frozenset()) -> UsableRows:
-    """Return the usable rows of a batch; raise a ``ValueError`` that names the file for bad weights."""
+def usable_rows(
+    batch: Batch, spec: TableSpec, empty: frozenset[str]
+) -> tuple[pd.DataFrame, pd.Series[Any], FloatArray | None, BoolArray]:
+    """Return the features, classes and weights of usable rows, and the mask of these rows in the batch.
+
+    They have a weight and, with ``missing="drop"``, no missing cell. A ``ValueError`` about weights names the file.
+    """
     frame = batch.frame
     labels = frame[spec.target]
     features = frame.drop(columns=[name for name in (spec.target, spec.sample_weight) if name is not None])
@@ -145,8 +141,8 @@ def usable_rows(batch: Batch, spec: TableSpec, empty: frozenset[str] = frozenset
         required = [name for name in spec.rules.policies.columns("drop", features.columns) if name not in empty]
         kept &= ~features[required].isna().any(axis=1).to_numpy()
     if kept.all():
-        return UsableRows(features, labels, weights, kept)
-    return UsableRows(features[kept], labels[kept], None if weights is None else weights[kept], kept)
+        return features, labels, weights, kept
+    return features[kept], labels[kept], None if weights is None else weights[kept], kept
 
 
 def _weights(column: pd.Series[Any], batch: Batch) -> FloatArray:
@@ -211,17 +207,17 @@ class Gathered:
         """Add a batch; missing cells in the `empty` columns do not make rows incomplete."""
         note_kinds(self.kinds, batch.path, batch.kinds)
         codes = self._class_codes(batch)
-        rows = usable_rows(batch, self.spec, empty)
-        frame = batch.frame if self.spec.rules.policies.drops else rows.frame
+        usable, _, weights, kept = usable_rows(batch, self.spec, empty)
+        frame = batch.frame if self.spec.rules.policies.drops else usable
         self.valued |= {name for name in self.names if name not in self.valued and frame[name].notna().any()}
         self.incomplete |= {name for name in self.names if name not in self.incomplete and batch.frame[name].hasnans}
-        for total, numbers in ((self.all_rows, codes), (self.rows, codes[rows.kept])):
+        for total, numbers in ((self.all_rows, codes), (self.rows, codes[kept])):
             total.update(dict(zip(self.places, np.bincount(numbers, minlength=len(self.places)).tolist(), strict=True)))
-        if len(rows.frame):
-            self.total_weight += len(rows.frame) if rows.weights is None else float(rows.weights.sum())
-            labels = Labels.of(codes[rows.kept], rows.weights)
+        if len(usable):
+            self.total_weight += len(usable) if weights is None else float(weights.sum())
+            labels = Labels.of(codes[kept], weights)
             run_in_threads(
-                lambda name: self.columns[name].add(rows.frame[str(name)], batch.kinds[name], labels),
+                lambda name: self.columns[name].add(usable[str(name)], batch.kinds[name], labels),
                 self.names,
                 n_jobs=n_jobs,
             )

@@ -27,9 +27,7 @@ def encoder_state(encoder: ColumnEncoder, states: Mapping[str, Iterable[Any]], t
         "encoder": {
             **{key: list(getattr(encoder, key)) for key in ("columns", "names", "numeric")},
             "discretizer": discretizer_to_json(encoder.discretizer),
-            **{key: dict(getattr(encoder, key)) for key in ("missing_states", "left_out")},
-            "dates": {name: dict(parts) for name, parts in encoder.dates.items()},
-            "zones": dict(encoder.zones),
+            **{key: getattr(encoder, key) for key in ("missing_states", "left_out", "dates", "zones")},
             **{key: list(getattr(encoder, key)) for key in ("whole", "pooled")},
         },
     }

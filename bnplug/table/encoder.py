@@ -232,17 +232,15 @@ class _RowCoder:
         self._numbers: list[tuple[int, int, FloatArray]] = []
         self._words: list[tuple[int, int, dict[str, int]]] = []
         self._n_features = len(schema.features)
-        if not (encoder.dates or encoder.pooled or encoder.missing_states):
-            self._set_plain()
-
-    def _set_plain(self) -> None:
-        columns = {name: position for position, name in enumerate(self.encoder.columns)}
-        for v in [v for v in self.schema.features if self.schema.names[v] in columns]:
-            name = self.schema.names[v]
-            states, (edges, codes) = self.schema.states[name], self._intervals.get(name, (None, None))
-            if edges is not None and codes is not None and np.array_equal(codes, np.arange(len(states))):
-                self._numbers.append((v, columns[name], edges))
-            elif name not in self.encoder.numeric and all(isinstance(state, str) for state in states):
+        columns = {name: position for position, name in enumerate(encoder.columns)}
+        if encoder.dates or encoder.pooled or encoder.missing_states:
+            columns = {}
+        for v in [v for v in schema.features if schema.names[v] in columns]:
+            name = schema.names[v]
+            states, (cuts, codes) = schema.states[name], self._intervals.get(name, (None, None))
+            if cuts is not None and codes is not None and np.array_equal(codes, np.arange(len(states))):
+                self._numbers.append((v, columns[name], cuts))
+            elif name not in encoder.numeric and all(isinstance(state, str) for state in states):
                 self._words.append((v, columns[name], {str(state): code for code, state in enumerate(states)}))
 
     def code_plain(self, data: Any) -> CodeArray | None:
