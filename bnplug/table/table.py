@@ -193,8 +193,8 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.codes.shape[1])
+        """The number of rows, of all blocks."""
+        return sum(self.block_sizes)
 
     @property
     def features(self) -> list[int]:
@@ -241,7 +241,7 @@ class Table:
     @property
     def block_sizes(self) -> tuple[int, ...]:
         """The number of rows of each block."""
-        return (self.n_rows,)
+        return (int(self.codes.shape[1]),)
 
     @property
     def weighted(self) -> bool:
