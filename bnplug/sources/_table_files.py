@@ -143,7 +143,7 @@ class _FileCoder:
 
 
 def _write_codes(
-    path: Path, layout: Layout, files: DataFiles, surveyed: Surveyed, progress: Callable[[int], None] | None
+    path: Path, layout: Layout, files: DataFiles, surveyed: Surveyed, progress: Callable[[int], None]
 ) -> list[int]:
     """Write the codes of all rows; return the checksums of the blocks."""
     used = {*surveyed.encoder.columns, surveyed.spec.target, surveyed.spec.sample_weight}
@@ -151,8 +151,7 @@ def _write_codes(
     def coded() -> Iterator[tuple[CodeArray, FloatArray | None]]:
         for batch in files.batches([name for name in files.names if name in used]):
             yield surveyed.encode(batch)
-            if progress is not None:
-                progress(len(batch.frame))
+            progress(len(batch.frame))
 
     try:
         with _writing_atomically(path) as file:
@@ -277,16 +276,15 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _counting(progress: Progress | None, what: str, total: int) -> Callable[[int], None] | None:
+def _counting(progress: Progress | None, what: str, total: int) -> Callable[[int], None]:
     """Wrap the progress callback so that it reports running totals."""
-    if progress is None:
-        return None
     done = 0
 
     def more(rows: int) -> None:
         nonlocal done
         done += rows
-        progress(what, done, total)
+        if progress is not None:
+            progress(what, done, total)
 
     return more
 

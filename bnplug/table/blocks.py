@@ -144,6 +144,8 @@ def check_change(method: str, results: Iterable[Any]) -> None:
 class BlockStore(ABC):
     """The blocks of a table, and the only access to their rows.
 
+    A subclass implements :meth:`take`, and one of :meth:`map` and :meth:`each`, which call each other by default.
+
     Attributes
     ----------
     sizes : tuple of int
@@ -158,12 +160,12 @@ class BlockStore(ABC):
     weighted: bool
     has_shares: bool = False
 
-    @abstractmethod
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return ``function(rows, *args)`` for the :data:`Rows` of every block, in order.
 
         An argument that is an :class:`EachBlock` has one value for each block; see :meth:`EachBlock.of`.
         """
+        return list(self.each(function, *args))
 
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield the results of :meth:`map` one after the other; the caller may stop early."""
@@ -201,10 +203,6 @@ class LocalStore(BlockStore):
             raise ValueError(f"some blocks have {name}, and others have none: give all of them {name}, or none")
         return all(having)
 
-    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
-        """Return ``function(rows, *args)`` for every block."""
-        return list(self.each(function, *args))
-
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield ``function(rows, *args)`` for one block after the other."""
         for i, block in enumerate(self.blocks):
@@ -225,10 +223,6 @@ class ConvertedStore(BlockStore):
     def __init__(self, store: BlockStore, convert: Callable[..., Rows], *args: Any) -> None:
         self._store, self._convert, self._args = store, convert, args
         self.sizes, self.weighted, self.has_shares = store.sizes, store.weighted, store.has_shares
-
-    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
-        """Return ``function(rows, *args)`` for every block."""
-        return list(self.each(function, *args))
 
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield ``function(rows, *args)`` for one block after the other."""

@@ -89,10 +89,6 @@ class DaskStore(BlockStore):
         self.blocks, self.sizes, self.weighted = list(blocks), tuple(sizes), weighted
         self.locate()
 
-    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
-        """Return the results of `function` for every block, in their order."""
-        return list(self.each(function, *args))
-
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield the results of `function` for every block, in their order; results wait on the workers."""
         ready: dict[int, _T] = {}
