@@ -77,7 +77,12 @@ def read_data(
     file = _DataFile(source, sep, encoding)
     with _naming(file):
         if file.is_parquet:
-            return _read_parquet(file)
+            frame = pd.read_parquet(file.open())
+            if not any(_is_inexact(column) for _, column in frame.items()):
+                return frame
+            import pyarrow.parquet as parquet
+
+            return _with_exact_numbers(frame, parquet.read_table(file.open()))
         return _read_csv(file, list(text), [*_EMPTY, *missing], set(numbers))
 
 
@@ -191,15 +196,6 @@ def _pieces(file: Any) -> Iterator[bytes]:
     while piece := file.read(_SCANNED):
         yield end + piece
         end = piece[-8:]
-
-
-def _read_parquet(file: _DataFile) -> pd.DataFrame:
-    frame = pd.read_parquet(file.open())
-    if any(_is_inexact(column) for _, column in frame.items()):
-        import pyarrow.parquet as parquet
-
-        return _with_exact_numbers(frame, parquet.read_table(file.open()))
-    return frame
 
 
 def _read_csv(file: _DataFile, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:

@@ -194,14 +194,10 @@ class LocalStore(BlockStore):
         self.sizes = tuple(block.n_rows for block in blocks)
         if not blocks:
             raise ValueError("there is no block of rows; a table without rows is Table.empty")
-        self.weighted, self.has_shares = (self._have(blocks, name) for name in ("weights", "shares"))
-
-    @staticmethod
-    def _have(blocks: Sequence[Block], name: str) -> bool:
-        having = [getattr(block, name) is not None for block in blocks]
-        if any(having) and not all(having):
-            raise ValueError(f"some blocks have {name}, and others have none: give all of them {name}, or none")
-        return all(having)
+        for name in ("weights", "shares"):
+            if len({getattr(block, name) is None for block in blocks}) > 1:
+                raise ValueError(f"some blocks have {name}, and others have none: give all of them {name}, or none")
+        self.weighted, self.has_shares = blocks[0].weights is not None, blocks[0].shares is not None
 
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield ``function(rows, *args)`` for one block after the other."""

@@ -90,7 +90,12 @@ class ColumnEncoder:
         ``classes[labels]`` are the classes of the cells. Those with a negative label have no class, and do not affect
         where numbers are cut.
         """
-        transformer = _new_discretizer(rules.discretizer)
+        transformer = unfitted(rules.discretizer)
+        refuse_knots(transformer)
+        named = transformer is not None and is_component(rules.discretizer)
+        if named and "categorical_features" in transformer.get_params(False):
+            # A discretizer given by name cuts every column.
+            transformer.set_params(categorical_features=None)
         plan = plan_columns(columns, rules, transformer is not None)
         if plan.numbers:
             _fit(transformer, plan)
@@ -333,15 +338,6 @@ def _word_code(cell: Any, known: dict[str, int], missing: int) -> int:
         return known.get(cell, UNSEEN)
     is_missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
     return missing if is_missing else UNSEEN
-
-
-def _new_discretizer(spec: Any) -> Any:
-    """Return an unfitted discretizer; one given by name cuts every column."""
-    transformer = unfitted(spec)
-    refuse_knots(transformer)
-    if not is_component(spec) or transformer is None or "categorical_features" not in transformer.get_params(False):
-        return transformer
-    return transformer.set_params(categorical_features=None)
 
 
 def _fit(transformer: Any, plan: ColumnPlan) -> None:
