@@ -135,7 +135,11 @@ def usable_rows(
     frame = batch.frame
     labels = frame[spec.target]
     features = frame.drop(columns=[name for name in (spec.target, spec.sample_weight) if name is not None])
-    weights = None if spec.sample_weight is None else _weights(frame[spec.sample_weight], batch)
+    weights = None
+    if spec.sample_weight is not None:
+        weights = weight_numbers(frame[spec.sample_weight], f"{batch.path}: column {spec.sample_weight!r}")
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError(f"{batch.path}: the weights in {spec.sample_weight!r} are negative, missing or infinite")
     kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
     if spec.rules.policies.drops:
         required = [name for name in spec.rules.policies.columns("drop", features.columns) if name not in empty]
@@ -143,13 +147,6 @@ def usable_rows(
     if kept.all():
         return features, labels, weights, kept
     return features[kept], labels[kept], None if weights is None else weights[kept], kept
-
-
-def _weights(column: pd.Series[Any], batch: Batch) -> FloatArray:
-    weights = weight_numbers(column, f"{batch.path}: column {str(column.name)!r}")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"{batch.path}: the weights in {str(column.name)!r} are negative, missing or infinite")
-    return weights
 
 
 def check_cuts_columns(transformer: Any, named: bool = False) -> None:

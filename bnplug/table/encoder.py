@@ -318,18 +318,14 @@ class _RowCoder:
             # The discretizer has no cuts.
             binned = self.encoder.bin_numbers(numbers)
             codes |= {name: match_column(binned[name], self.schema.states[name], by_text=True) for name in numbers}
-        for name, column in others.items():
-            if name not in codes and name in self.schema.states:
-                codes[name] = self._match_states(column, name)
+        for name in [name for name in self.schema.states if name in others and name not in codes]:
+            states, pooled = self.schema.states[name], self.encoder.pooled.get(name)
+            codes[name] = match_column(others[name], states if pooled is None else pooled[:-1], by_text=True)
+            if pooled is not None:
+                # All other values are in the last state.
+                last = np.where(codes[name] == UNSEEN, len(pooled) - 1, codes[name])
+                codes[name] = match_column(Coded(last, pooled), states)
         return self.schema.pack(codes, columns, len(features), unseen, self.encoder.missing_states)
-
-    def _match_states(self, column: pd.Series[Any], name: str) -> Codes:
-        """Match the values of a discrete feature; in a pooled one, all other values are in the last state."""
-        pooled = self.encoder.pooled.get(name)
-        if pooled is None:
-            return match_column(column, self.schema.states[name], by_text=True)
-        codes = match_column(column, pooled[:-1], by_text=True)
-        return match_column(Coded(np.where(codes == UNSEEN, len(pooled) - 1, codes), pooled), self.schema.states[name])
 
 
 def _word_code(cell: Any, known: dict[str, int], missing: int) -> int:
