@@ -117,22 +117,17 @@ class _FileCoder:
         changed = [old[0] for old, new in zip(before, fingerprint(paths), strict=True) if old != new]
         if changed:
             raise ValueError(f"{changed[0]} was changed while it was read; nothing is kept of it, so read it again")
-        self._write_index(before, layout, written, surveyed)
+        index = dict(zip(("format", "version"), _FORMAT, strict=True), files=before, checksums=written)
+        index |= layout._asdict() | {"dtype": layout.dtype.str, "rows": list(layout.rows)}
+        write_atomically(self.index, sealed(index | encoder_state(surveyed.encoder, schema.states, schema.target)))
+        for path in self.folder.glob(f"table-{self.key}-*.codes"):
+            if path != codes:
+                path.unlink(missing_ok=True)
         return self._table(codes, layout, schema.states, surveyed.encoder, checked=True)
 
     def _codes(self, files: list[list[Any]]) -> Path:
         """Return the path of the codes, which depends on the content of the files."""
         return self.folder / f"table-{self.key}-{_digest(files)[:16]}.codes"
-
-    def _write_index(self, files: list[list[Any]], layout: Layout, written: list[int], surveyed: Surveyed) -> None:
-        schema = surveyed.schema
-        index = dict(zip(("format", "version"), _FORMAT, strict=True), files=files, checksums=written)
-        index |= layout._asdict() | {"dtype": layout.dtype.str, "rows": list(layout.rows)}
-        index |= encoder_state(surveyed.encoder, schema.states, schema.target)
-        write_atomically(self.index, sealed(index))
-        for path in self.folder.glob(f"table-{self.key}-*.codes"):
-            if path != self._codes(files):
-                path.unlink(missing_ok=True)
 
     def _table(
         self, codes: Path, layout: Layout, states: Mapping[str, Sequence[State]], encoder: ColumnEncoder, checked: bool

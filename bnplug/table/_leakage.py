@@ -53,8 +53,18 @@ def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]])
 
 def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
     """Warn of target leakage, and of states of the `categorical` features without training rows."""
-    pairs, rows = _count_features(table, categorical)
-    leaking = [table.names[v] for v, counts in pairs.items() if _determines(counts)]
+    # Compiled code is loaded when it is first needed.
+    from bnplug.table._counting import count_rows
+
+    most = max(np.sqrt(table.n_rows), table.cards[table.target_index])
+    few = [v for v in table.features if 1 < table.cards[v] <= most]
+    named = [table.index(name) for name in categorical]
+    # Pairs do not count rows without a class.
+    alone = [v for v in named if v not in few or table.learned_by_em]
+    families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
+    counts = table.sum(count_rows, families) if families else []
+    pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
+    leaking = [table.names[v] for v in few if _determines(pairs[v])]
     if len(leaking) == 1:
         what, its, it_was, it = f"feature {leaking[0]!r} determines", "its", "it was", "it"
     else:
@@ -65,7 +75,7 @@ def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
             f"from the class, or recorded after the class was known, drop {it}: otherwise scores are too optimistic",
             TargetLeakageWarning,
         )
-    _warn_of_empty_categories(table, rows)
+    _warn_of_empty_categories(table, {v: rows[v] if v in rows else pairs[v].sum(axis=1) for v in named})
 
 
 def _warn_of_empty_categories(table: Table, rows: Mapping[int, FloatArray]) -> None:
@@ -94,20 +104,6 @@ def _listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence, the first few if there are many."""
     others = [f"and {len(words) - _SHOWN} more"] if len(words) > _SHOWN else []
     return ", ".join([*words[:_SHOWN], *others])
-
-
-def _count_features(table: Table, categorical: Collection[str]) -> tuple[dict[int, FloatArray], dict[int, FloatArray]]:
-    """Count, in one pass, the rows of each state and class of features with few states, and of categorical states."""
-    # Compiled code is loaded when it is first needed.
-    from bnplug.table._counting import count_rows
-
-    most = max(np.sqrt(table.n_rows), table.cards[table.target_index])
-    few = [v for v in table.features if 1 < table.cards[v] <= most]
-    named = [table.index(name) for name in categorical]
-    # Pairs do not count rows without a class.
-    families = [*((v, table.target_index) for v in few), *((v,) for v in named)]
-    counts = table.sum(count_rows, families) if families else []
-    return dict(zip(few, counts, strict=False)), dict(zip(named, counts[len(few) :], strict=True))
 
 
 def _determines(counts: FloatArray) -> bool:
