@@ -91,7 +91,7 @@ class ColumnSummary:
     @cached_property
     def values(self) -> FloatArray:
         """The distinct numbers, ascending."""
-        return np.asarray(self.points.values[self._ends])
+        return self.points.values if self._is_distinct else np.asarray(self.points.values[self._ends])
 
     @cached_property
     def rows(self) -> IntArray:
@@ -121,8 +121,14 @@ class ColumnSummary:
     def _point_weights(self) -> FloatArray:
         return self.points.rows.astype(np.float64) if self.points.weights is None else self.points.weights
 
+    @cached_property
+    def _is_distinct(self) -> bool:
+        return self.n_classes == 1 or bool(self.points._steps().all())
+
     def _totals(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.asarray(np.add.reduceat(amounts, np.append(0, self._ends[:-1] + 1))) if len(amounts) else amounts
+        if self._is_distinct:
+            return amounts
+        return np.asarray(np.add.reduceat(amounts, np.append(0, self._ends[:-1] + 1)))
 
     def _matrix(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
         matrix = np.zeros((len(self._ends), self.n_classes), dtype=amounts.dtype)

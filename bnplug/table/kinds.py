@@ -173,6 +173,11 @@ def _inspect(
 def _few_whole_numbers(cells: Cells) -> Coded | None:
     """Return a column of few whole numbers as codes; None for other columns of numbers."""
     column = cells.column
+    if column.dtype == np.float64:
+        # The first rows often suffice.
+        first = column.to_numpy()[:_FIRST_ROWS]
+        if (first != np.rint(first))[~np.isnan(first)].any():
+            return None
     if len(column) > _FIRST_ROWS:
         distinct = pd.unique(to_floats(column.iloc[:_FIRST_ROWS]))
         if np.count_nonzero(~np.isnan(distinct)) > MAX_WHOLE_STATES:
