@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import _check_sample_weight
 
-from bnplug.sources._distributions import Distribution
+from bnplug.sources._summaries import Distribution
 from bnplug.table.class_labels import label_array
 from bnplug.table.coding import MISSING, UNSEEN, Codes, label_index, match_column
 from bnplug.table.column_summary import Points
