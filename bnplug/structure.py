@@ -337,8 +337,14 @@ class Learned:
             return cls(Structure.of(found, table))
         if found.pdag is not None and not isinstance(found.pdag, PartialGraph):
             raise TypeError(f"pdag must be a PartialGraph, not a {type(found.pdag).__name__}")
-        if found.pdag is not None and set(found.pdag.names) != set(table.names):
+        if found.pdag is not None and sorted(found.pdag.names) != sorted(table.names):
             raise ValueError(f"pdag is over {list(found.pdag.names)}; the variables are {list(table.names)}")
+        kinds: dict[str, type] = {"alternatives": Iterable, "details": Mapping}
+        if found.edge_probabilities is not None:
+            kinds["edge_probabilities"] = Mapping
+        for part, kind in kinds.items():
+            if not isinstance(value := getattr(found, part), kind):
+                raise TypeError(f"{part} must be {article(kind.__name__.lower())}, not {article(type(value).__name__)}")
         probabilities = None
         if found.edge_probabilities is not None:
             probabilities = {}
@@ -348,8 +354,6 @@ class Learned:
                     raise ValueError(f"the edge {edge!r} has the probability {probability!r}, not one from 0 to 1")
                 probabilities[table.names[u], table.names[v]] = float(probability)
         others = tuple(Structure.of(other, table) for other in found.alternatives)
-        if not isinstance(found.details, Mapping):
-            raise TypeError(f"details must be a mapping, not {article(type(found.details).__name__)}")
         return cls(
             Structure.of(found.structure, table), found.pdag, probabilities, others, _plain(found.details, "details")
         )
