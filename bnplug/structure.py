@@ -325,7 +325,7 @@ class Learned:
         return bool(self.pdag or self.edge_probabilities is not None or self.alternatives or self.details)
 
     @classmethod
-    def of(cls, found: Any, table: HasNames) -> Learned:
+    def of(cls, result: Any, table: HasNames) -> Learned:
         """Return what a structure learner returned, over the variables of `table`, with all parts checked.
 
         Raises
@@ -333,29 +333,29 @@ class Learned:
         ValueError or TypeError
             If a part is not over these variables, a probability is not between 0 and 1, or a graph has a cycle.
         """
-        if not isinstance(found, Learned):
-            return cls(Structure.of(found, table))
-        if found.pdag is not None and not isinstance(found.pdag, PartialGraph):
-            raise TypeError(f"pdag must be a PartialGraph, not a {type(found.pdag).__name__}")
-        if found.pdag is not None and sorted(found.pdag.names) != sorted(table.names):
-            raise ValueError(f"pdag is over {list(found.pdag.names)}; the variables are {list(table.names)}")
+        if not isinstance(result, Learned):
+            return cls(Structure.of(result, table))
+        if result.pdag is not None and not isinstance(result.pdag, PartialGraph):
+            raise TypeError(f"pdag must be a PartialGraph, not a {type(result.pdag).__name__}")
+        if result.pdag is not None and sorted(result.pdag.names) != sorted(table.names):
+            raise ValueError(f"pdag is over {list(result.pdag.names)}; the variables are {list(table.names)}")
         kinds: dict[str, type] = {"alternatives": Iterable, "details": Mapping}
-        if found.edge_probabilities is not None:
+        if result.edge_probabilities is not None:
             kinds["edge_probabilities"] = Mapping
         for part, kind in kinds.items():
-            if not isinstance(value := getattr(found, part), kind):
+            if not isinstance(value := getattr(result, part), kind):
                 raise TypeError(f"{part} must be {article(kind.__name__.lower())}, not {article(type(value).__name__)}")
         probabilities = None
-        if found.edge_probabilities is not None:
+        if result.edge_probabilities is not None:
             probabilities = {}
-            for edge, probability in found.edge_probabilities.items():
+            for edge, probability in result.edge_probabilities.items():
                 u, v = _positions(edge, tuple(table.names))
                 if u == v or not 0 <= probability <= 1:
                     raise ValueError(f"the edge {edge!r} has the probability {probability!r}, not one from 0 to 1")
                 probabilities[table.names[u], table.names[v]] = float(probability)
-        others = tuple(Structure.of(other, table) for other in found.alternatives)
+        others = tuple(Structure.of(other, table) for other in result.alternatives)
         return cls(
-            Structure.of(found.structure, table), found.pdag, probabilities, others, _plain(found.details, "details")
+            Structure.of(result.structure, table), result.pdag, probabilities, others, _plain(result.details, "details")
         )
 
 

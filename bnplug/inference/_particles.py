@@ -51,10 +51,10 @@ def _cell(v, nodes, axes, target, variables):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def _draw(nodes, axes, parents_first, target, own, variables, tables, stream):  # type: ignore[no-untyped-def]
+def _draw(nodes, axes, parents_first, target, steps, variables, tables, stream):  # type: ignore[no-untyped-def]
     """Draw the relevant features; return the logarithm of the weight.
 
-    own: the stride of each node along its own axis; tables: float64 (3, cells), the sums of probabilities up to each
+    steps: the stride of each node along its own axis; tables: float64 (3, cells), the sums of probabilities up to each
     state, log parameters, and the logarithms of the sums of whole columns.
     """
     weight = 0.0
@@ -66,21 +66,21 @@ def _draw(nodes, axes, parents_first, target, own, variables, tables, stream):  
             stream[0] += _STEP
             uniform = np.float64(_mixed(stream[0]) >> _11) * 2.0**-53
             state = np.int64(0)
-            while uniform >= tables[0, cell + state * own[v]]:
+            while uniform >= tables[0, cell + state * steps[v]]:
                 state += 1
             variables[v].state = state
             weight += tables[2, cell]
         else:
-            weight += tables[1, cell + variables[v].state * own[v]]
+            weight += tables[1, cell + variables[v].state * steps[v]]
     return weight
 
 
 @inner_kernel(allocates=False)
-def _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end):  # type: ignore[no-untyped-def]
+def _add_weights(nodes, axes, parents_first, target, steps, variables, tables, stream, at, end):  # type: ignore[no-untyped-def]
     """Draw until the current row and class have `end` draws, and sum their weights."""
     largest, total, squares = at.largest, at.total, at.squares
     for _ in range(at.draws, end):
-        weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+        weight = _draw(nodes, axes, parents_first, target, steps, variables, tables, stream)
         if weight > largest:
             shrunk = np.exp(largest - weight)
             total, squares, largest = total * shrunk + 1.0, squares * shrunk * shrunk + 1.0, weight
@@ -105,7 +105,7 @@ def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no
 def estimate(  # type: ignore[no-untyped-def]
     network,
     axes,
-    own,
+    steps,
     tables,
     codes,
     missing,
@@ -135,17 +135,17 @@ def estimate(  # type: ignore[no-untyped-def]
         m = rows[at.row]
         read_row(codes, m, missing, target, variables)
         if complete:
-            found = mark_complete(nodes, axes, both_ways, target, variables)
+            any_relevant = mark_complete(nodes, axes, both_ways, target, variables)
         else:
-            found = mark(nodes, axes, both_ways, variables)
-        if not found:
+            any_relevant = mark(nodes, axes, both_ways, variables)
+        if not any_relevant:
             at.row += 1
             continue
         while at.label < joint.shape[1]:
             _begin_class(seed, nodes, target, variables, stream, at)
             end = min(n, at.draws + most)
             most -= end - at.draws
-            _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
+            _add_weights(nodes, axes, parents_first, target, steps, variables, tables, stream, at, end)
             if end < n:
                 return False
             c = at.label
@@ -181,7 +181,9 @@ def _log_error(largest, total, squares, n, most):  # type: ignore[no-untyped-def
 
 
 @kernel(allocates=False)
-def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts):  # type: ignore[no-untyped-def]
+def add_counts(  # type: ignore[no-untyped-def]
+    network, axes, steps, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts
+):
     """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are.
 
     Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`.
@@ -199,7 +201,7 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
                 _begin_class(seed, nodes, target, variables, stream, at)
                 end = min(n, at.draws + most)
                 most -= end - at.draws
-                _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
+                _add_weights(nodes, axes, parents_first, target, steps, variables, tables, stream, at, end)
                 if end < n:
                     return False
                 # Repeat the same draws, now that the sum of their weights is known.
@@ -210,9 +212,9 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
                 most -= end - at.draws
                 largest, total = at.largest, at.total
                 for _ in range(at.draws, end):
-                    log_weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+                    log_weight = _draw(nodes, axes, parents_first, target, steps, variables, tables, stream)
                     share = weight * np.exp(log_weight - largest) / total
-                    _count(nodes, axes, target, own, variables, share, counts)
+                    _count(nodes, axes, target, steps, variables, share, counts)
                 at.draws = end
                 if end < n:
                     return False
@@ -232,14 +234,16 @@ def _mark_each(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def _count(nodes, axes, target, own, variables, share, counts):  # type: ignore[no-untyped-def]
+def _count(nodes, axes, target, steps, variables, share, counts):  # type: ignore[no-untyped-def]
     """Add `share` to the current draw's cell of every family."""
     for v in range(nodes.shape[0]):
-        counts[_cell(v, nodes, axes, target, variables) + variables[v].state * own[v]] += share
+        counts[_cell(v, nodes, axes, target, variables) + variables[v].state * steps[v]] += share
 
 
 @kernel(allocates=False)
-def tally(network, axes, own, tables, states, soft, strides, seed, n, most, variables, stream, progress, largest, sums):  # type: ignore[no-untyped-def]
+def tally(  # type: ignore[no-untyped-def]
+    network, axes, steps, tables, states, soft, strides, seed, n, most, variables, stream, progress, largest, sums
+):
     """Add up the weights of n draws for each class, and their squares, by the states of what is asked about.
 
     states: int64, -1 where not known; soft: float64 (variables, states), logarithms of likelihoods; strides: int64, of
@@ -261,7 +265,7 @@ def tally(network, axes, own, tables, states, soft, strides, seed, n, most, vari
             end = min(n, at.draws + most)
             most -= end - at.draws
             for _ in range(at.draws, end):
-                weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+                weight = _draw(nodes, axes, parents_first, target, steps, variables, tables, stream)
                 cell = np.int64(0)
                 for v in range(nodes.shape[0]):
                     weight += soft[v, variables[v].state]

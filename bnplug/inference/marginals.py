@@ -129,10 +129,10 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, complete, resul
         m = rows[i]
         read_row(codes, m, missing, target, variables)
         if complete:
-            found = mark_complete(nodes, axes, both_ways, target, variables)
+            any_relevant = mark_complete(nodes, axes, both_ways, target, variables)
         else:
-            found = mark(nodes, axes, both_ways, variables)
-        if not found:
+            any_relevant = mark(nodes, axes, both_ways, variables)
+        if not any_relevant:
             continue
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)

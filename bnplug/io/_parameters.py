@@ -362,14 +362,14 @@ def _learned_from_json(data: Mapping[str, Any] | None, structure: Structure) -> 
     if data is None:
         return Learned(structure)
     pdag, listed, names = data["pdag"], data["edge_probabilities"], structure.names
-    found = Learned(
+    learned = Learned(
         structure,
         None if pdag is None else PartialGraph(names, *pdag),
         None if listed is None else {(u, v): float(share) for u, v, share in listed},
         [Structure(names, parents) for parents in data["alternatives"]],
         dict(data["details"]),
     )
-    return Learned.of(found, structure)
+    return Learned.of(learned, structure)
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,16 @@ def warn_of_constant_prediction(table: Table, structure: Structure) -> None:
     )
 
 
-def check_learned(found: Any, table: Table, learner: object) -> Learned:
+def check_learned(result: Any, table: Table, learner: object) -> Learned:
     """Return the checked result of ``learn``, a structure over the variables of the table.
 
     Anything else, other variables, or a cycle raises a ``ContractError`` that names the learner.
     """
     try:
-        return Learned.of(found, table)
+        return Learned.of(result, table)
     except (TypeError, ValueError) as error:
         what = (
-            "a Learned with a wrong part" if isinstance(found, Learned) else "no structure over the table's variables"
+            "a Learned with a wrong part" if isinstance(result, Learned) else "no structure over the table's variables"
         )
         raise ContractError(f"{origin(learner)}: learn returned {what}: {error}") from error
 

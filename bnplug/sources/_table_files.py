@@ -72,10 +72,10 @@ def encode_files(
     if cache is None:
         coder = _FileCoder(Path(tempfile.mkdtemp(prefix="bnplug-table-")), key, spec, temporary=True)
         weakref.finalize(coder, shutil.rmtree, coder.folder, ignore_errors=True)
-        return coder.code(files, options, n_jobs, progress)
+        return coder.encode(files, options, n_jobs, progress)
     Path(cache).mkdir(parents=True, exist_ok=True)
     coder = _FileCoder(Path(cache), key, spec)
-    return coder.cached(files) or coder.code(files, options, n_jobs, progress)
+    return coder.cached(files) or coder.encode(files, options, n_jobs, progress)
 
 
 class _FileCoder:
@@ -103,7 +103,7 @@ class _FileCoder:
         except DAMAGE:
             return None
 
-    def code(
+    def encode(
         self, paths: Sequence[Path], csv: Mapping[str, Any], n_jobs: int | None, progress: Progress | None
     ) -> tuple[BlockTable, ColumnEncoder]:
         """Read files for states and cuts, then write their codes; write the index last."""

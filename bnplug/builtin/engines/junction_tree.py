@@ -61,10 +61,10 @@ class JunctionTreeEngine(Engine):
             if len(clique) > _MAX_VARIABLES:
                 raise _refusal(f"a clique has {len(clique)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
             cliques.append(clique)
-        return JunctionTreeMarginals(tables, target, cliques)
+        return JunctionTreeNetwork(tables, target, cliques)
 
 
-class JunctionTreeMarginals(CompiledNetwork):
+class JunctionTreeNetwork(CompiledNetwork):
     """A network as pgmpy's junction tree of given cliques, each family in one of them."""
 
     def __init__(self, tables: LogTables, target: str, cliques: Sequence[tuple[str, ...]]) -> None:
@@ -88,7 +88,7 @@ class JunctionTreeMarginals(CompiledNetwork):
         return {"tables": self.tables, "target": self.target, "cliques": self.cliques}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        JunctionTreeMarginals.__init__(self, **state)
+        JunctionTreeNetwork.__init__(self, **state)
 
     def log_joint(
         self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
