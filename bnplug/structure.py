@@ -332,8 +332,14 @@ class Learned:
             return cls(Structure.of(result, table))
         if result.pdag is not None and not isinstance(result.pdag, PartialGraph):
             raise TypeError(f"pdag must be a PartialGraph, not a {type(result.pdag).__name__}")
-        if result.pdag is not None and set(result.pdag.names) != set(table.names):
+        if result.pdag is not None and sorted(result.pdag.names) != sorted(table.names):
             raise ValueError(f"pdag is over {list(result.pdag.names)}; the variables are {list(table.names)}")
+        kinds: dict[str, type] = {"alternatives": Iterable, "details": Mapping}
+        if result.edge_probabilities is not None:
+            kinds["edge_probabilities"] = Mapping
+        for part, kind in kinds.items():
+            if not isinstance(value := getattr(result, part), kind):
+                raise TypeError(f"{part} must be {article(kind.__name__.lower())}, not {article(type(value).__name__)}")
         probabilities = None
         if result.edge_probabilities is not None:
             probabilities = {}
@@ -343,8 +349,6 @@ class Learned:
                     raise ValueError(f"the edge {edge!r} has the probability {probability!r}, not one from 0 to 1")
                 probabilities[table.names[u], table.names[v]] = float(probability)
         others = tuple(Structure.of(other, table) for other in result.alternatives)
-        if not isinstance(result.details, Mapping):
-            raise TypeError(f"details must be a mapping, not {article(type(result.details).__name__)}")
         return cls(
             Structure.of(result.structure, table), result.pdag, probabilities, others, _plain(result.details, "details")
         )
