@@ -15,7 +15,6 @@ from bnplug.contracts import InnerFold
 from bnplug.errors import BnplugWarning
 from bnplug.sources.training import _learning_weights
 from bnplug.table.class_labels import _labels_and_gaps
-from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.folds import split_rows
 from bnplug.table.rules import MissingPolicies
 from bnplug.table.table import Table
@@ -56,11 +55,9 @@ class RawRows(NamedTuple):
 
 
 def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[RawRows, RawRows]]:
-    """Yield the training rows and the held-out rows of stratified, shuffled folds.
+    """Yield the training rows and the held-out rows of stratified folds, shuffled even without a `random_state`.
 
-    There are at most as many folds as the largest class has rows. A fold whose training rows have one class is left
-    out. Rows without a class belong to the training rows of every fold. Without a `random_state`, the rows are shuffled
-    in a fixed way, since files are often sorted.
+    A fold whose training rows have one class is left out. All training rows include the rows without a class.
     """
     known, unlabeled = np.flatnonzero(~rows.gaps), np.flatnonzero(rows.gaps)
     labels = rows.labels[known]
@@ -85,14 +82,11 @@ def inner_folds(model: Any, rows: RawRows, n_folds: int) -> list[InnerFold]:
             others = {"on_useless": "drop", "unlabeled": None}
             table, encoder = model._encode_training(train.frame, train.y, train.weights, others, name=model.target_)
             _, learned = find_structure(model, table)
-            folds.append(InnerFold(table, learned.structure, _coded_alike(test, table, encoder)))
+            # Held-out rows as states of the training rows; those of a class that these do not have are left out.
+            classes = pd.Index(encoder.classes).get_indexer(pd.Index(test.labels))
+            codes = encoder.encode(test.frame, table, "missing").copy()
+            codes[table.target_index] = np.maximum(classes, 0)
+            kept = table.left_out, table.missing_policy
+            coded = Table(codes, table.names, table.states, table.target, test.weights, *kept)
+            folds.append(InnerFold(table, learned.structure, coded.take(classes >= 0)))
     return folds
-
-
-def _coded_alike(rows: RawRows, table: Table, encoder: ColumnEncoder) -> Table:
-    """Return rows as the states of `table`, without those whose class it does not have."""
-    classes = pd.Index(encoder.classes).get_indexer(pd.Index(rows.labels))
-    codes = encoder.encode(rows.frame, table, "missing").copy()
-    codes[table.target_index] = np.maximum(classes, 0)
-    coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out, table.missing_policy)
-    return coded if (classes >= 0).all() else coded.take(classes >= 0)
