@@ -13,8 +13,8 @@ Usage: python benchmarks/single_network.py [GROUP FILE [METHOD ...]]
 Every fold is written to FILE, a CSV, when it is done, so that a run that was stopped goes on; the means are printed.
 
 The defaults of BayesianNetworkClassifier were decided by the group `others`; `default` is what they were then, `ml`
-over `mdl` bins. The rule, written down before the first run: `log2-quantile` bins with `backoff` replace the defaults if
-they have a lower mean log loss and a higher mean accuracy, and their mean seconds to fit are at most 10 times as many.
+over `mdl` bins. The rule, written down before the first run: `log2-quantile` bins with `backoff` replace the defaults
+if they have a lower mean log loss and a higher mean accuracy, and take at most 10 times as long to fit.
 
 Measured over 47 data sets (accuracy, log loss, processor seconds to fit): defaults 77.9, 1.023, 0.029; `backoff` 82.2,
 0.605, 0.024.

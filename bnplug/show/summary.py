@@ -34,8 +34,8 @@ def calibration_note(model: BayesianNetworkClassifier) -> str:
     if observed == missing == 1.0:
         return ""
     return (
-        f"Calibrated evidence: in posteriors of {model.target_!r}, evidence counts {observed:.2f} times if all features "
-        f"of the Markov blanket are known, and {missing:.2f} times if none is. The class prior is that of the network."
+        f"Calibrated evidence: in posteriors of {model.target_!r}, evidence is multiplied by {observed:.2f} if the whole "
+        f"Markov blanket is known, by {missing:.2f} if none of it is, and by numbers between these otherwise."
     )
 
 
