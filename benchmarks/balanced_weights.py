@@ -28,7 +28,7 @@ Measured on the 16 imbalanced data sets among 55, mean difference in points, set
 
 The discriminative learners lose more than a point on balance-scale: `TAN-LOO` separates its classes almost completely,
 and with the rare class weighted, all of its errors are rows of other classes near the border (balanced accuracy 98.5%
-without weights, 97.2% with them). The largest gains are 20 points (nursery, mofn-3-7-10, page-blocks).
+without weights, 97.2% with them). The largest gains are 15 to 24 points (nursery, mofn-3-7-10, page-blocks).
 
 Usage: python benchmarks/balanced_weights.py [FILE] [REPETITIONS] [METHOD ...]
 (default: demo-output/balanced_weights.csv, the repetitions above, all methods: `default kdb skdb TAN-LOO mixture`)
