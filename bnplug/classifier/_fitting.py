@@ -250,7 +250,7 @@ class FitMixin(PredictMixin):
         }
         files, done = DataFiles(paths, **known, **given), 0
         check_options(csv, files.names)
-        with _answer_file(out, formulas) as file:
+        with _answer_file(out, formulas, files.paths) as file:
             for batch in files.batches(checked=used_columns(self)):
                 file.write(answers(self, rows_for(self, batch.frame, self.target_, list(ids))))
                 done += len(batch.frame)

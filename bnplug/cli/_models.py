@@ -150,7 +150,7 @@ def predict_command(
         rows = _reading.batches_for(model, files, reading, target, keys)
     frames = (answers(model, batch, target) for batch in rows)
     if output is not None and output != STANDARD:
-        with _answer_file(output, formulas) as file:
+        with _answer_file(output, formulas, files or data) as file:
             for frame in frames:
                 file.write(frame)
         return

@@ -4,6 +4,7 @@ import gzip
 
 import pandas as pd
 import pytest
+from commands import run
 
 from bnplug import BayesianNetworkClassifier
 from bnplug.sources.spreadsheets import _answer_file
@@ -71,3 +72,18 @@ def test_options_of_csv_files_are_lists_of_columns_that_exist(tmp_path, csv, sai
     with pytest.raises(ValueError, match=said):
         model.predict_files(tmp_path / "rows.csv", tmp_path / "out.csv", csv=csv)
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_predictions_do_not_replace_the_rows(tmp_path):
+    rows = pd.DataFrame({"x": ["a", "b", "b"] * 20, "y": ["p", "q"] * 30})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    before = (tmp_path / "rows.csv").read_bytes()
+    model = BayesianNetworkClassifier("nb").fit(rows[["x"]], rows["y"])
+    model.save(tmp_path / "model")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "rows.csv")
+    for out in ("rows.csv", "link.csv"):
+        with pytest.raises(ValueError, match=f"{out} is the file with the rows: write the predictions to another file"):
+            model.predict_files(tmp_path / "rows.csv", tmp_path / out)
+    told = run("predict", tmp_path / "model", tmp_path / "rows.csv", "-o", tmp_path / "rows.csv", code=1)
+    assert "is the file with the rows" in told.stderr
+    assert (tmp_path / "rows.csv").read_bytes() == before
