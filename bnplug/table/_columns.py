@@ -280,7 +280,9 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
     twice = {name: pair for name, column in columns.items() if (pair := _same_text(column.states)) is not None}
     similar = {name: pair for name, column in columns.items() if (pair := similar_text(column.states)) is not None}
     odd = {name: text for name, column in columns.items() if (text := text_among_numbers(column.states)) is not None}
-    gaps = {name: marks for name, column in columns.items() if name not in odd and (marks := missing_text(column.states))}
+    gaps = {
+        name: found for name, column in columns.items() if name not in odd and (found := missing_text(column.states))
+    }
     messages = []
     if twice:
         one, other = next(iter(twice.values()))
