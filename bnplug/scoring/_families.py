@@ -73,11 +73,6 @@ class FamilyCounts:
         view.cards[child] = table.cards[child]
         return view
 
-    def count(self, child: int, parents: Sequence[int]) -> FloatArray:
-        """Count the states of `child` in the configurations of its parents, as an array (child, configurations)."""
-        counts = count_occurring(self.table, child, parents)[0]
-        return counts[:-1] if self._incomplete[child] else counts
-
     def count_with_each(self, child: int, parents: Sequence[int], others: Sequence[int]) -> BatchCounts:
         """Count `child` with `parents` and one more parent, for each of `others`."""
         return self._of_known(child, lay_out_with_each(self.table, child, parents, others))

@@ -277,7 +277,7 @@ class DecomposableEvaluator(Walks):
         jobs += [
             partial(self._take_with_each, child, parents[:-1], parents[-1:])
             if parents and self._is_small(child, parents[:-1])
-            else partial(self._take_one, child, parents)
+            else partial(self._take_batches, [(child, *parents)])
             for child, parents in others
         ]
         n_cells = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
@@ -291,10 +291,6 @@ class DecomposableEvaluator(Walks):
         """Compute the terms of `child` with `parents` and each one of `added`."""
         families = [tuple(sorted((*parents, u))) for u in added]
         self._add_terms(child, families, self._counts.count_with_each(child, parents, added))
-
-    def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
-        counts = self._counts.count(child, parents)
-        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
 
     def _take_batches(self, families: Sequence[Family]) -> None:
         """Compute the terms of a part of new families."""
