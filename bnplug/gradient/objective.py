@@ -286,11 +286,7 @@ class _IncompleteRows:
 
 
 class _AsTheyAre:
-    """The product of the tables as they are.
-
-    Normalizing the tables of a C1 structure moves factors between them and, if the class has no parents, divides by a
-    number that is the same for all rows: the posterior is that of the normalized network.
-    """
+    """The product of the tables as they are, whose posterior is that of the network if the class has no parents."""
 
     def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
         self._base = Expectation(tables, target)
@@ -315,11 +311,7 @@ class _AsTheyAre:
 
 
 class _ThroughNetwork(_AsTheyAre):
-    """The normalized network, if the class has parents.
-
-    Normalizing divides by numbers that depend on the class's parents. If these are missing, that changes the posterior,
-    and training must use the posterior of the network.
-    """
+    """The normalized network: dividing by numbers that depend on missing parents of the class changes the posterior."""
 
     def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
         super().__init__(tables, target, terms)

@@ -21,9 +21,8 @@ from bnplug.typing import FloatArray, IntArray
 def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn, scratch, steps):  # type: ignore[no-untyped-def]
     """Do the tasks of the candidates first <= i < stop of a Batch; return how many were scored.
 
-    A candidate that changes no gain is passed over. A score below its `at_least` may be -inf. A candidate with more
-    configurations than the scratch has room for gets the status TOO_WIDE. With `in_turn`, the first candidate that
-    reaches its `at_least`, or is too wide, is the last. If `steps` belong to a walk, it continues: see `go_on`.
+    A candidate that changes no gain is passed over. With `in_turn`, the first candidate that reaches its `at_least`, or
+    is too wide, is the last. If `steps` belong to a walk, it continues: see `go_on`.
     """
     at_least, scores, tasks, status = batch.at_least, batch.scores, batch.tasks, batch.status
     last, numbers = scratch.last, steps.numbers
@@ -65,10 +64,7 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
 
 @inner_kernel(allocates=False, called_once=True)
 def look_at(rows, joint, criterion, graph, batch, i, n_slots, task, scratch):  # type: ignore[no-untyped-def]
-    """Score candidate i of a batch, move there or back; return its number of configurations, 0 if they do not fit.
-
-    Without slots, it is the current graph.
-    """
+    """Score candidate i of a batch, move there or back; return its number of configurations, 0 if they do not fit."""
     last = scratch.last
     if task == MEASURE and criterion.whole and rows.weights.shape[0] == 0:
         n_low = _passes.count_low(joint.gap, criterion.high_gap, criterion.low_gap)
@@ -220,10 +216,7 @@ def walk_terms(terms, base, target, k, walked, steps, graph, batch):  # type: ig
 
 @inner_kernel(allocates=False)
 def exact_sum(values, parts):  # type: ignore[no-untyped-def]
-    """Return the sum of numbers, rounded once, as `math.fsum`.
-
-    parts: the rounding errors, as numbers that do not overlap (Shewchuk 1997).
-    """
+    """Return the sum of numbers, rounded once, as `math.fsum`; parts: scratch for rounding errors (Shewchuk 1997)."""
     n = 0
     plain = 0.0
     for v in range(values.shape[0]):

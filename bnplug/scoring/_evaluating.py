@@ -5,8 +5,7 @@ log joint (:mod:`bnplug.scoring._passes`). A change to a node that is neither th
 the class changes no gain, and is never evaluated.
 
 A table in memory is one block, which counts and scores in the same compiled call. Several blocks take two calls for
-many candidates at a time: the first counts tables that are not cached, the second sums the gain, given the counts of
-all blocks. Counts, and gains of 0 or 1, are integers: their sums do not depend on the blocks.
+many candidates at a time: the first counts tables that are not cached, the second sums the gain.
 """
 
 from __future__ import annotations
@@ -176,10 +175,7 @@ class RowEvaluator(ProposesInTurn, Resamples):
 
 
 class _Kept(NamedTuple):
-    """A candidate that was good enough: its changes, whether its table is in the scratch, and its gain.
-
-    The gain is kept in any case: its last bits do not depend on the number of threads.
-    """
+    """A candidate that was good enough: its changes, whether its table is in the scratch, and its gain."""
 
     changes: _Parents
     made: bool

@@ -44,10 +44,9 @@ _MOST_NUMBERS = 1 << 26
 
 
 class FamilyCounts:
-    """Counts of a child and its parents over the rows in which the child is known.
+    """Counts of a child and its parents over the rows in which the child is known; the table is not kept alive.
 
-    In `table`, "unknown" is the last state of every variable that has missing cells. A child's families are scored with
-    ``view(child)``, whose `cards` include the unknown states of parents. The table that is counted is not kept alive.
+    In `table`, "unknown" is the last state of every variable that has missing cells.
     """
 
     def __init__(self, table: Table) -> None:

@@ -88,10 +88,7 @@ class Candidates(Sequence[Changes]):
 
 
 class Toggles(Sequence[Changes]):
-    """Candidates that each toggle one edge of the evaluator's current graph, from others[i] to nodes[i].
-
-    edges: (variables, variables), as [parent, child].
-    """
+    """Candidates that each toggle one edge, from others[i] to nodes[i], of a graph with edges [parent, child]."""
 
     def __init__(self, edges: BoolArray, nodes: IntArray, others: IntArray) -> None:
         self.edges = edges
@@ -146,8 +143,7 @@ class FlatGraph(NamedTuple):
 class FoldedRows(NamedTuple):
     """The rows of a table in the order (fold, class), and how parameters are estimated from them.
 
-    The rows of segment ``s = fold * classes + class`` are ``bounds[s]:bounds[s + 1]``. Rows that are never tested come
-    last, as one more fold. Weights are integers: their sums are exact in any order.
+    The rows of segment ``s = fold * classes + class`` are ``bounds[s]:bounds[s + 1]``; those never tested come last.
     """
 
     codes: CodeArray  # (variables, rows); a missing cell has the code cards[v]
