@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,13 +70,7 @@ class Candidates(Sequence[Changes]):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> Changes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Candidates: ...
-
-    def __getitem__(self, index: int | slice) -> Changes | Candidates:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             first, stop, _ = index.indices(len(self))
             return Candidates(self.starts[first : max(first, stop) + 1], self.nodes, self.bounds, self.parents)
