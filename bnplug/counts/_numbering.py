@@ -26,8 +26,7 @@ def number_occurring(
 ) -> tuple[IntArray, IntArray]:
     """Number the joint states of some variables that occur, in ascending order, the last variable fastest.
 
-    codes: (all variables, rows); sizes: (all variables,), above every code. Memory depends on the rows, not on the
-    product of the sizes. Returns the number of each row, and a row with each number.
+    `sizes` are above every code. Returns the number of each row, and a row with each number.
     """
     n_rows = codes.shape[1]
     numbers, largest = np.zeros(n_rows, dtype=np.int64), 1

@@ -103,8 +103,7 @@ class SharedTables:
     """The shared tables, concatenated into one array of shape (size, classes).
 
     ``index[m, g]`` is the configuration of row m in the table of group g. Configuration k is the sum of the entries of
-    the terms' values that begin at ``members[bounds[k]:bounds[k + 1]]``: one for each term of the group without a
-    missing variable.
+    the terms' values that begin at ``members[bounds[k]:bounds[k + 1]]``.
     """
 
     index: npt.NDArray[np.uint32]

@@ -241,9 +241,8 @@ class _RowsOfBlock:
 class _IncompleteRows:
     """The rows of one block, if some lack a cell that the class's terms read; `complete` are the others.
 
-    L[m, c] = log P(c, known cells of row m) is the log of a sum over all completions of the product of all tables. Its
-    derivative by a log parameter is the probability of that cell given c and the known cells. The gradient of a loss
-    therefore consists of expected counts, weighted by the derivatives of the loss.
+    The derivative of a log joint by a log parameter is the probability of its cell given the class and the known cells:
+    the gradient of a loss consists of expected counts, weighted by the derivatives of the loss.
     """
 
     def __init__(

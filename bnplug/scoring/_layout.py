@@ -176,8 +176,7 @@ class FoldedRows(NamedTuple):
 def describe_rows(table: Table, folds: IntArray | None, alpha: float, floor: float) -> tuple[IntArray, FoldedRows]:
     """Return the number of each row's fold, and the properties that all blocks share, as FoldedRows without rows.
 
-    folds: (rows,), negative for a row that is never tested; None for resubstitution. A ``ValueError`` if the class has
-    one state only or a missing cell, no row is tested, or all rows outside a fold have the same class.
+    folds: (rows,), negative for a row that is never tested; None for resubstitution.
     """
     if not table.total_weight > 0:
         raise ValueError("the table has no rows (or none with a positive weight)")

@@ -5,10 +5,8 @@ out of the graph's log joint. With folds, a row is tested with the expected coun
 without a class train in every fold.
 
 For a row and a class, the missing variables form *groups* that share families. Each group is summed over its joint
-states, and the log joint is the sum over the groups and the families without missing cells. A missing variable without
-an observed descendant adds nothing. A family with neither the class nor a missing variable is the same for all classes
-and is left out, as is a group unrelated to the class. A candidate concerns only the groups of its families, before and
-after.
+states, and the log joint is the sum over the groups and the families without missing cells. What is the same for all
+classes is left out. A candidate concerns only the groups of its families, before and after.
 """
 
 from __future__ import annotations
