@@ -237,6 +237,17 @@ def test_rules_are_kept_and_a_walk_ends_where_nothing_is_left():
 
 
 @compiled
+@compiled
+def test_a_walk_over_too_many_families_is_left_to_proposals(monkeypatch):
+    monkeypatch.setattr(decomposable, "_MOST_WALKED", 4 * 5)
+    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
+    evaluator = MDL().evaluator(table)
+    evaluator.start(naive_bayes(table))
+    for k in (1, 2):
+        walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9, k=k)
+        assert evaluator.walk(walk) is (k == 1)
+
+
 def test_a_gain_that_gives_nan_is_named():
     table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
     evaluator = third_party.NegativeCost(COSTS).evaluator(table)
