@@ -342,3 +342,8 @@ def test_every_legal_change_is_as_likely():
 )
 def test_stuck_where_every_two_features_are_joined(parents, target, k, stuck):
     assert (not drawn_from(parents, target, k, 1)) is stuck is (not legal(parents, target))
+
+
+def test_a_start_with_more_parents_than_k_is_refused():
+    with pytest.raises(ValueError, match="more than k=1 feature parents; use a larger k"):
+        Walk([[3], [3], [0, 1, 3], []], 3, np.random.default_rng(0), scale=1.0, max_try=10, max_success=5)
