@@ -1,8 +1,7 @@
 """The base classes that plugins implement.
 
 Constructors only store their parameters; ``learn``, ``score`` and ``fit`` receive the data. Results of a search are
-stored in attributes that end with an underscore. Importing this module does not load the plugin system, which is loaded
-when a component given by name is created (see `resolve_with`).
+stored in attributes that end with an underscore. The plugin system is loaded when a component is created by name.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ class Composite(BaseEstimator):  # type: ignore[misc]
     ----------
     components : mapping of str to str
         The parameters that hold a component, and the kind of each: ``"structure"``, ``"score"``, ``"parameters"``,
-        ``"engine"``, ``"discretizer"`` or ``"classifier"``; long names such as ``"score function"`` work too. A class
-        inherits the declarations of its base classes and adds its own.
+        ``"engine"``, ``"discretizer"`` or ``"classifier"``. A class inherits those of its base classes.
     """
 
     components: ClassVar[Mapping[str, str]] = {}
@@ -92,10 +90,9 @@ class StructureLearner(Composite, ABC):
     Attributes
     ----------
     components : mapping of str to str
-        Its parameters that hold a component: ``{"score": "score"}``, and those that a class adds, such as
-        ``{"first": "score"}``. Nested parameters such as ``first__cv`` then work, in pairs and saved models too.
+        As for :class:`Composite`; by default ``{"score": "score"}``.
     relative_weights : bool
-        Whether only the ratios of row weights matter, as for :class:`ParameterLearner`.
+        As for :class:`ParameterLearner`.
 
     Examples
     --------
@@ -108,19 +105,15 @@ class StructureLearner(Composite, ABC):
     relative_weights: ClassVar[bool] = False
 
     def fewest_parameters(self, table: Table) -> int:
-        """Return the smallest number of parameters that a structure of this learner has; 0 if it is not known.
-
-        The classifier asks before anything is learned, and refuses what cannot keep to its ``max_parameters``.
-        """
+        """Return the fewest parameters that a structure of this learner has, for ``max_parameters``; 0 if unknown."""
         return 0
 
     @abstractmethod
     def learn(self, table: Table) -> Structure | Learned | Any:
-        """Return a :class:`~bnplug.Structure` over the variables of `table`.
+        """Return a :class:`~bnplug.Structure` over the variables of `table`, or what :meth:`Structure.of` accepts.
 
-        Anything that :meth:`bnplug.Structure.of` accepts is a structure, too, such as the positions of the parents of
-        each variable, a networkx or pgmpy graph, or edges by name. A learner that found more than a structure, such as
-        an equivalence class or edge probabilities, returns :class:`~bnplug.Learned`.
+        A learner that found more than a structure, such as an equivalence class or edge probabilities, returns
+        :class:`~bnplug.Learned`.
         """
 
 
@@ -146,8 +139,7 @@ class ParameterLearner(Composite, ABC):
     """Learns the parameters of a given structure.
 
     ``table.missing_policy`` says how to learn from rows with missing cells. If it is "em", all known cells of a row
-    count, and a row may have no class: its code is ``table.missing``. Parameters that follow from the counts of
-    families are learned by EM without more work: see :class:`bnplug.CountsLearner`.
+    count, and a row may have no class: its code is ``table.missing``. :class:`bnplug.CountsLearner` implements EM.
 
     Attributes
     ----------
@@ -156,19 +148,16 @@ class ParameterLearner(Composite, ABC):
         property; 0 by default. If it is positive, the classifier sets `inner_folds_` before it calls :meth:`fit`.
     inner_folds_ : sequence of InnerFold or None
         Folds in which cuts and structure, too, were learned without the held-out rows. There may be fewer than
-        `n_inner_folds`, and none if no class has enough rows for two. None if :meth:`fit` is called with a table only:
-        then a learner splits `table` and keeps the structure. The classifier removes the attribute after fitting.
+        `n_inner_folds`, even none. None if :meth:`fit` is called with a table only: then a learner splits `table` and
+        keeps the structure. The classifier removes the attribute after fitting.
     discretizer : str, (str, mapping) or transformer
-        The discretizer of numeric columns for a classifier that leaves the choice to its parameters
-        (``discretizer="auto"``). By default ``"mdl"``: few bins that separate the classes. A learner whose
-        estimates are reliable with few rows per cell may name finer bins, by an attribute or a property.
+        The discretizer of numeric columns for ``discretizer="auto"``, by an attribute or a property. By default
+        ``"mdl"``: few bins that separate the classes.
     takes_unlabeled : bool
-        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em". False by default: the
-        classifier raises an error for such rows.
+        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em"; False by default.
     relative_weights : bool
-        Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
-        Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
-        one is left out at a time. False by default: a row of weight 2 is equivalent to two rows.
+        Whether only the ratios of row weights matter. Set it to True for leave-one-out learners: a row of weight 2 is
+        left out as a whole, but of two equal rows only one is left out at a time. By default, it is equivalent to two.
     """
 
     n_inner_folds: int = 0
@@ -185,17 +174,16 @@ class ParameterLearner(Composite, ABC):
 class ScoreFunction(Composite, ABC):
     """Scores structures on a table; higher is better.
 
-    :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`; one with a
-    parameter that the data choose overrides :meth:`choose_parameters`.
+    :meth:`score` is enough. A score that evaluates small changes faster overrides :meth:`evaluator`; one with a
+    parameter that is chosen by data overrides :meth:`choose_parameters`.
 
     Attributes
     ----------
     resamples : bool
-        Whether the score of one graph changes from step to step of a search, because something is drawn anew at
-        each. False unless a class says otherwise.
+        Whether the score of one graph changes from step to step of a search, because something is drawn at each.
     decomposable : bool or None
-        Whether the score is a sum of terms, one per family, which matters for a class that is not registered. None
-        unless a class says otherwise: False if it does not override :meth:`evaluator`, otherwise unknown.
+        Whether the score is a sum of terms, one per family, for a class that is not registered. None by default: False
+        if the class does not override :meth:`evaluator`, otherwise unknown.
     """
 
     resamples: ClassVar[bool] = False
@@ -212,8 +200,7 @@ class ScoreFunction(Composite, ABC):
     def choose_parameters(self, table: Table) -> ScoreFunction:
         """Return this score with every parameter that is chosen by data, such as ``lam="cv"``, chosen on `table`.
 
-        A search that makes several evaluators chooses the parameters of its score once, so that all of them agree. A
-        score makes the same choice as its evaluator would. It returns itself if there is nothing to choose.
+        The choice is the one that its evaluator would make. A search with several evaluators chooses once.
         """
         return self
 
@@ -236,9 +223,8 @@ class Engine(Composite, ABC):
     def compile(self, tables: LogTables, target: str | None = None) -> CompiledNetwork:
         """Compile the network `tables`, whose class is `target`.
 
-        Without a class, :meth:`CompiledNetwork.log_joint` returns log P(known cells) of each row, of shape (rows, 1).
-        An engine that needs a class raises a ``ValueError``,
-        or calls :func:`bnplug.inference.class_free.compile_without_class`.
+        Without a class, `log_joint` returns log P(known cells) of each row, of shape (rows, 1). An engine that needs a
+        class raises a ``ValueError``, or calls :func:`bnplug.inference.class_free.compile_without_class`.
         """
 
 
@@ -384,10 +370,9 @@ class Walks(Evaluator):
 
     @abstractmethod
     def walk(self, walk: Walk) -> bool:
-        """Continue a random walk by many tries at once; return whether this evaluator does so.
+        """Continue a random walk by many tries at once, some hundredths of a second; if False, nothing was done.
 
-        The tries are those that proposals in turn and commits would make, to the last bit; there may be so many that
-        they take some hundredths of a second. If the result is False, nothing was done.
+        The tries are those that proposals in turn and commits would make, to the last bit.
         """
 
 

@@ -96,11 +96,8 @@ class Structure:
         return tuple((self.names[p], self.names[v]) for v, family in enumerate(self.parents) for p in family)
 
     def is_c1(self, target: str) -> bool:
-        """Return whether every child of the class `target` has a covering parent; see :func:`is_c1`.
-
-        On such a structure, any parameters have a Bayesian network with the same posterior of the class.
-        """
-        return violation(self.by_name, target) is None
+        """Return whether every child of the class `target` has a covering parent; see :func:`is_c1`."""
+        return is_c1(self.by_name, target)
 
     def to_dag(self) -> DAG:
         """Return the graph as a pgmpy DAG, its nodes in the order of the names; imports pgmpy."""
@@ -111,8 +108,6 @@ class Structure:
     def cpdag(self) -> PartialGraph:
         """Return the equivalence class: an edge is directed if it has the same direction in all equivalent graphs.
 
-        Computed by ordering and labeling edges (Chickering 1995).
-
         Examples
         --------
         >>> Structure(["a", "b", "c", "d"], [[], [], [0, 1], [2]]).cpdag().directed
@@ -120,6 +115,7 @@ class Structure:
         >>> Structure(["a", "b", "c"], [[], [0], [1]]).cpdag().undirected
         (('a', 'b'), ('b', 'c'))
         """
+        # Order and label edges (Chickering 1995).
         place = {v: i for i, v in enumerate(self.order)}
         # compelled[y] has those parents of y whose edge to y is compelled; the others are reversible.
         compelled: list[set[int]] = [set() for _ in self.names]
@@ -144,7 +140,6 @@ class Structure:
         graph : Structure, Learned, pgmpy DAG, networkx DiGraph, sequence of edges, or sequence of parents
             An edge is a pair (parent, child) of names. Parents are positions, listed for every variable. Edges of
             columns that the table omits (``table.left_out``) are ignored. Variables without edges may be absent.
-            Whatever :meth:`StructureLearner.learn` may return is accepted.
         table : Table or Structure
 
         Raises
@@ -325,7 +320,7 @@ class Learned:
         return bool(self.pdag or self.edge_probabilities is not None or self.alternatives or self.details)
 
     @classmethod
-    def of(cls, found: Any, table: HasNames) -> Learned:
+    def of(cls, result: Any, table: HasNames) -> Learned:
         """Return what a structure learner returned, over the variables of `table`, with all parts checked.
 
         Raises
@@ -333,25 +328,29 @@ class Learned:
         ValueError or TypeError
             If a part is not over these variables, a probability is not between 0 and 1, or a graph has a cycle.
         """
-        if not isinstance(found, Learned):
-            return cls(Structure.of(found, table))
-        if found.pdag is not None and not isinstance(found.pdag, PartialGraph):
-            raise TypeError(f"pdag must be a PartialGraph, not a {type(found.pdag).__name__}")
-        if found.pdag is not None and set(found.pdag.names) != set(table.names):
-            raise ValueError(f"pdag is over {list(found.pdag.names)}; the variables are {list(table.names)}")
+        if not isinstance(result, Learned):
+            return cls(Structure.of(result, table))
+        if result.pdag is not None and not isinstance(result.pdag, PartialGraph):
+            raise TypeError(f"pdag must be a PartialGraph, not a {type(result.pdag).__name__}")
+        if result.pdag is not None and sorted(result.pdag.names) != sorted(table.names):
+            raise ValueError(f"pdag is over {list(result.pdag.names)}; the variables are {list(table.names)}")
+        kinds: dict[str, type] = {"alternatives": Iterable, "details": Mapping}
+        if result.edge_probabilities is not None:
+            kinds["edge_probabilities"] = Mapping
+        for part, kind in kinds.items():
+            if not isinstance(value := getattr(result, part), kind):
+                raise TypeError(f"{part} must be {article(kind.__name__.lower())}, not {article(type(value).__name__)}")
         probabilities = None
-        if found.edge_probabilities is not None:
+        if result.edge_probabilities is not None:
             probabilities = {}
-            for edge, probability in found.edge_probabilities.items():
+            for edge, probability in result.edge_probabilities.items():
                 u, v = _positions(edge, tuple(table.names))
                 if u == v or not 0 <= probability <= 1:
                     raise ValueError(f"the edge {edge!r} has the probability {probability!r}, not one from 0 to 1")
                 probabilities[table.names[u], table.names[v]] = float(probability)
-        others = tuple(Structure.of(other, table) for other in found.alternatives)
-        if not isinstance(found.details, Mapping):
-            raise TypeError(f"details must be a mapping, not {article(type(found.details).__name__)}")
+        others = tuple(Structure.of(other, table) for other in result.alternatives)
         return cls(
-            Structure.of(found.structure, table), found.pdag, probabilities, others, _plain(found.details, "details")
+            Structure.of(result.structure, table), result.pdag, probabilities, others, _plain(result.details, "details")
         )
 
 
@@ -410,10 +409,7 @@ def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_No
 
 
 def covering_parents(parents: _Parents[_Node], target: _Node) -> dict[_Node, _Node]:
-    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}.
-
-    A class child without one is a ``NotRepresentableError`` that names it and two parents that are not adjacent.
-    """
+    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}."""
     violated = violation(parents, target)
     if violated is not None:
         node, (a, b) = violated

@@ -92,7 +92,7 @@ def test_a_score_with_nothing_to_choose_settles_as_itself(table):
     assert score.choose_parameters(table) is score
 
 
-def test_a_score_redraws_only_where_it_says_so_and_its_evaluator_says_the_same(table):
+def test_a_score_resamples_only_where_it_says_so_and_its_evaluator_says_the_same(table):
     class Redrawn(Edges):
         resamples = True
 

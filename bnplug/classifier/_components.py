@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
-from bnplug.errors import ContractError, PluginError, UnknownMethodError
+from bnplug.errors import ContractError, UnknownMethodError
 from bnplug.hooks import registry, requirements
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import AUTO_DISCRETIZER, Kind, as_written, is_component
@@ -50,33 +49,22 @@ def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
         learner = component("structure learner", model.structure, model)
         requirements.check_table(learner, table)
         _check_fewest(model, table, learner)
-        learned = _learn(model, learner, _weighted(model, table, learner))
+        weighted = table
+        if table.weighted and uses_relative_weights(model):
+            # Class weights that affect only the class prior would add noise to measures of dependence.
+            uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
+            weighted = table.with_relative_weights(by_class=not uses_class_weights)
+        learned = _learn(model, learner, weighted)
     else:
-        learned = Learned(_given(model.structure, table))
+        try:
+            learned = Learned(Structure.of(model.structure, table))
+        except TypeError:
+            known = "a name, a learner, a Structure, a DAG or a list of edges (parent, child)"
+            raise TypeError(f"structure is {known}, not {model.structure!r}") from None
+        except ValueError as error:
+            raise ValueError(f"structure: {error}") from None
     check_size(table, learned.structure.parents, model.max_parameters)
     return learner, learned
-
-
-def _given(structure: Any, table: Table) -> Structure:
-    try:
-        return Structure.of(structure, table)
-    except TypeError:
-        known = "a name, a learner, a Structure, a DAG or a list of edges (parent, child)"
-        raise TypeError(f"structure is {known}, not {structure!r}") from None
-    except ValueError as error:
-        raise ValueError(f"structure: {error}") from None
-
-
-def _weighted(model: Any, table: Table, learner: Any) -> Table:
-    """Return the table with the weights that a structure learner uses.
-
-    If class weights affect only the class prior, they would only add noise to measures of dependence, and are removed.
-    A learner with a score, or one that leaves rows out, may depend on them and keeps them.
-    """
-    if not table.weighted or not uses_relative_weights(model):
-        return table
-    uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
-    return table.with_relative_weights(by_class=not uses_class_weights)
 
 
 def _learn(model: Any, learner: Any, table: Table) -> Learned:
@@ -114,15 +102,5 @@ def check_unlabeled(table: Table, learner: Any, written: Any) -> None:
     if table.lacks_classes and not getattr(learner, "takes_unlabeled", False):
         raise ValueError(
             f"some rows have no class, and parameters={as_written(written)!r} do not learn from such rows; drop them, "
-            f"or use one of {_learners_of_unlabeled()}"
+            f"or use one of {registry.listing(Kind.PARAMETER_LEARNER, 'takes_unlabeled')}"
         )
-
-
-def _learners_of_unlabeled() -> list[str]:
-    """Return the registered parameter learners that accept rows without a class."""
-    names = []
-    for name in (str(registry.name_of(method)) for method in registry.methods(Kind.PARAMETER_LEARNER)):
-        with suppress(PluginError, TypeError):
-            if getattr(registry.parameter_learner(name), "takes_unlabeled", False):
-                names.append(name)
-    return names

@@ -36,7 +36,7 @@ from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.table.rules import ColumnRules, MissingPolicies
 from bnplug.table.table import Table
-from bnplug.typing import BoolArray, CodeArray
+from bnplug.typing import CodeArray
 
 if TYPE_CHECKING:
     from bnplug.sources._streaming import Paths
@@ -53,8 +53,6 @@ class FitMixin(PredictMixin):
     parameters: Any
     calibrate: Any
     engine: Any
-    structure_: Any
-    parameters_: Any
 
     def fit_files(
         self,
@@ -124,11 +122,7 @@ class FitMixin(PredictMixin):
         return frame
 
     def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]], more_rows: bool = False) -> Self:
-        """Learn on coded data: the structure, then the parameters, each checked at the door.
-
-        `folds` makes a given number of folds of the training rows, for parameters that are chosen on held-out rows.
-        `more_rows` says whether more rows will follow, which may have categories that these rows lack.
-        """
+        """Learn the structure, then the parameters; `more_rows`, with other categories, may follow in a later part."""
         warn_of_features(table, [] if more_rows else [v for v in self.encoder_.names if v not in self.encoder_.numeric])
         self.structure_, self.learned_ = find_structure(self, table)
         structure = self.learned_.structure
@@ -167,7 +161,11 @@ class FitMixin(PredictMixin):
 
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
-        self.engine_ = component("engine", self._engine(), self)
+        engine = self.engine
+        if isinstance(engine, Unavailable):  # of a loaded model
+            warn_outside(f"{engine!r}; the built-in engine answers in its place", PluginWarning)
+            engine = "elimination"
+        self.engine_ = component("engine", engine, self)
         self._marginalizer = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
         self._is_network = tables.normalized
         self.made_ = {
@@ -178,13 +176,6 @@ class FitMixin(PredictMixin):
         parts = (self.structure_, self.parameters_, self.encoder_.discretizer, self.engine_)
         self.components_ = [listed for part in parts for listed in components(part)]
         return self
-
-    def _engine(self) -> Any:
-        """Return the engine to use: the built-in one for a loaded model whose own is not installed."""
-        if not isinstance(self.engine, Unavailable):
-            return self.engine
-        warn_outside(f"{self.engine!r}; the built-in engine answers in its place", PluginWarning)
-        return "elimination"
 
     def _make(self, parameter: str, spec: Any) -> Any:
         return super()._make(parameter, wanted_discretizer(self) if parameter == "discretizer" else spec)
@@ -313,11 +304,9 @@ class FitMixin(PredictMixin):
         return self._next_part(X, y, sample_weight)
 
     def _first_part(self, X: Any, y: Any, sample_weight: Any, states: Mapping[str, Sequence[Any]] | None) -> Self:
-        learner = component("parameter learner", self.parameters, self)
-        if not hasattr(learner, "partial_fit"):
-            del self.classes_
-            raise ValueError(f"parameters={self.parameters!r} do not support partial_fit; {_learned_in_parts()}")
         try:
+            if not hasattr(component("parameter learner", self.parameters, self), "partial_fit"):
+                raise ValueError(f"parameters={self.parameters!r} do not support partial_fit; {_learned_in_parts()}")
             frame = self._named_frame(X, y)
             options = {"class_weight": self.class_weight, "classes": self.classes_}
             table, encoder = self._encode_training(frame, y, sample_weight, {"states": states}, **options)
@@ -352,15 +341,20 @@ class FitMixin(PredictMixin):
         codes[self.schema_.target_index] = classes
         weights = _learning_weights(pd.DataFrame(index=range(len(labels))), labels, sample_weight, self.class_weight)
         kept = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
-        kept &= self._complete_enough(codes)
+        holes = codes[self.schema_.features] == self.schema_.missing
+        policies, names = MissingPolicies.of(self.missing), [self.schema_.names[v] for v in self.schema_.features]
+        refused = policies.columns("error", [name for name, cells in zip(names, holes, strict=True) if cells.any()])
+        if refused:
+            raise ValueError(f'columns {refused} have missing cells, and missing="error"')
+        kept &= ~holes[np.isin(names, policies.columns("drop", names))].any(axis=0)
         weights = None if weights is None else weights[kept]
         return Table(codes[:, kept], self.schema_.names, self.schema_.states, self.target_, weights)
 
     def _report_stateless(self, X: Any, codes: CodeArray) -> None:
         """Warn about missing cells that should be in a state which the first part did not create."""
-        ways, schema = MissingPolicies.of(self.missing), self.schema_
+        policies, schema = MissingPolicies.of(self.missing), self.schema_
         holed = [schema.names[v] for v in schema.features if (codes[v] == schema.missing).any()]
-        suspects = [name for name in ways.columns("value", holed) if name not in self.encoder_.missing_states]
+        suspects = [name for name in policies.columns("value", holed) if name not in self.encoder_.missing_states]
         if not suspects:
             return
         # Values that are not states are encoded as missing too.
@@ -372,19 +366,6 @@ class FitMixin(PredictMixin):
                 "for them, and they are ignored. Start with a part in which these columns have missing cells",
                 BnplugWarning,
             )
-
-    def _complete_enough(self, codes: CodeArray) -> BoolArray:
-        """Return which rows are learned from, as `missing` says."""
-        features = self.schema_.features
-        holes = codes[features] == self.schema_.missing
-        policies = MissingPolicies.of(self.missing)
-        names = [self.schema_.names[v] for v in features]
-        refused = policies.columns("error", [name for name, cells in zip(names, holes, strict=True) if cells.any()])
-        if refused:
-            raise ValueError(f'columns {refused} have missing cells, and missing="error"')
-        dropped = np.isin(names, policies.columns("drop", names))
-        complete: BoolArray = ~holes[dropped].any(axis=0)
-        return complete
 
 
 def _learned_in_parts() -> str:

@@ -19,7 +19,6 @@ from bnplug.model.log_tables import LogTables
 from bnplug.sources.training import _learning_weights
 from bnplug.structure import is_c1
 from bnplug.table.class_labels import _labels_and_gaps
-from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.folds import split_rows
 from bnplug.table.rules import MissingPolicies
 from bnplug.table.table import Table
@@ -63,11 +62,9 @@ class RawRows(NamedTuple):
 
 
 def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[RawRows, RawRows]]:
-    """Yield the training rows and the held-out rows of stratified, shuffled folds.
+    """Yield the training rows and the held-out rows of stratified folds, shuffled even without a `random_state`.
 
-    There are at most as many folds as the largest class has rows. A fold whose training rows have one class is left
-    out. Rows without a class belong to the training rows of every fold. Without a `random_state`, the rows are shuffled
-    in a fixed way, since files are often sorted.
+    A fold whose training rows have one class is left out. All training rows include the rows without a class.
     """
     known, unlabeled = np.flatnonzero(~rows.gaps), np.flatnonzero(rows.gaps)
     labels = rows.labels[known]
@@ -92,17 +89,14 @@ def inner_folds(model: Any, rows: RawRows, n_folds: int) -> list[InnerFold]:
             others = {"on_useless": "drop", "unlabeled": None}
             table, encoder = model._encode_training(train.frame, train.y, train.weights, others, name=model.target_)
             _, learned = find_structure(model, table)
-            folds.append(InnerFold(table, learned.structure, _coded_alike(test, table, encoder)))
+            # Held-out rows as states of the training rows; those of a class that these do not have are left out.
+            classes = pd.Index(encoder.classes).get_indexer(pd.Index(test.labels))
+            codes = encoder.encode(test.frame, table, "missing").copy()
+            codes[table.target_index] = np.maximum(classes, 0)
+            kept = table.left_out, table.missing_policy
+            coded = Table(codes, table.names, table.states, table.target, test.weights, *kept)
+            folds.append(InnerFold(table, learned.structure, coded.take(classes >= 0)))
     return folds
-
-
-def _coded_alike(rows: RawRows, table: Table, encoder: ColumnEncoder) -> Table:
-    """Return rows as the states of `table`, without those whose class it does not have."""
-    classes = pd.Index(encoder.classes).get_indexer(pd.Index(rows.labels))
-    codes = encoder.encode(rows.frame, table, "missing").copy()
-    codes[table.target_index] = np.maximum(classes, 0)
-    coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out, table.missing_policy)
-    return coded if (classes >= 0).all() else coded.take(classes >= 0)
 
 
 def check_calibrate(calibrate: Any) -> None:
@@ -128,7 +122,7 @@ def _slope(model: Any, train: RawRows, test: RawRows) -> Callable[[float], float
         fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None, unlabeled=None)
         fold.set_params(on_useless="drop", unseen="missing")
         fold.fit(train.frame, pd.Series(train.y, name=model.target_), train.weights)
-        L = fold._log_joint(test.frame)
+        L = fold._marginalizer.log_joint(fold.encode(test.frame), n_jobs=fold.n_jobs)
     y = pd.Index(fold.classes_).get_indexer(pd.Index(test.labels))
     of_class = L[np.arange(len(y)), y]
     # No factor makes a class possible that the others rule out, or do not have.

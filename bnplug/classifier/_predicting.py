@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,8 +48,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
-        winners = self.decide(self.predict_proba(X))
-        return np.asarray(self.classes_[winners])
+        return np.asarray(self.classes_[self.decide(self.predict_proba(X))])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`.
@@ -85,12 +85,6 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
         self._warn_where_missing(codes)
         return predictive_log_joint(self._marginalizer, codes, self.n_jobs)
 
-    def _log_joint(self, X: Any) -> FloatArray:
-        """Return the log joint of rows and classes; impossible rows are all ``-inf``."""
-        codes = self.encode(X)
-        self._warn_where_missing(codes)
-        return self._marginalizer.log_joint(codes, n_jobs=self.n_jobs)
-
     def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
         """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
 
@@ -109,11 +103,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
 
 
 def cost_matrix(costs: Any, classes: npt.ArrayLike, warn: bool = False) -> FloatArray | None:
-    """Return costs as a matrix [true class, predicted class]; None without costs.
-
-    In a dict, correct predictions cost 0 by default. `warn` reports labels that are not classes: a rare class may be
-    absent from a part of the data.
-    """
+    """Return costs as a matrix [true class, predicted class], None without costs; `warn` of labels without a class."""
     if costs is None:
         return None
     labels = np.asarray(classes).tolist()
@@ -126,10 +116,7 @@ def cost_matrix(costs: Any, classes: npt.ArrayLike, warn: bool = False) -> Float
 
 
 def least_expected_cost(probabilities: FloatArray, costs: FloatArray | None) -> IntArray:
-    """Return the class of least expected cost for each row (rows, classes), the first of tied ones.
-
-    Without costs, all mistakes cost the same, and the most probable class wins.
-    """
+    """Return the class of least expected cost for each row, the first of tied ones; without costs the most probable."""
     if costs is None:
         return np.asarray(probabilities.argmax(axis=1))
     expected = np.zeros(probabilities.shape)
@@ -156,39 +143,33 @@ def _from_array(costs: Any, labels: list[Any]) -> FloatArray:
 
 
 def _from_dict(costs: Mapping[Any, Any], labels: list[Any], warn: bool) -> FloatArray:
-    position = {label: i for i, label in enumerate(labels)}
-    matrix = np.full((len(labels), len(labels)), np.nan)
-    np.fill_diagonal(matrix, 0.0)
-    said, unknown = ~np.isnan(matrix), {}
-    for true, predicted, cost in _pairs(costs):
-        odd = [label for label in (true, predicted) if label not in position]
-        unknown.update(dict.fromkeys(odd))
-        if odd:
-            continue
+    given = {(label, label): 0.0 for label in labels} | dict(_pairs(costs))
+    unknown = list(dict.fromkeys(label for pair in given for label in pair if label not in labels))
+    if unknown and warn:
+        message = f"costs name {unknown}, which training has not among the classes {labels}; ignored"
+        warn_outside(message, UnseenValueWarning)
+    matrix = np.empty((len(labels), len(labels)))
+    for cell, (true, predicted) in zip(np.ndindex(matrix.shape), product(labels, labels), strict=True):
+        if (true, predicted) not in given:
+            raise ValueError(
+                f"costs do not say what a true {true!r} predicted as {predicted!r} costs"
+                + (f"; they name {unknown}, and the classes are {labels}" if unknown else "")
+            )
+        cost = given[true, predicted]
         try:
-            matrix[position[true], position[predicted]] = cost
+            matrix[cell] = cost
         except (TypeError, ValueError):
             raise ValueError(f"costs: a true {true!r} predicted as {predicted!r} costs {cost!r}, no number") from None
-        said[position[true], position[predicted]] = True
-    if unknown and warn:
-        message = f"costs name {list(unknown)}, which training has not among the classes {labels}; ignored"
-        warn_outside(message, UnseenValueWarning)
-    for i, j in np.argwhere(~said).tolist():
-        raise ValueError(
-            f"costs do not say what a true {labels[i]!r} predicted as {labels[j]!r} costs"
-            + (f"; they name {list(unknown)}, and the classes are {labels}" if unknown else "")
-        )
     return matrix
 
 
-def _pairs(costs: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the true class, the predicted one and the cost."""
+def _pairs(costs: Mapping[Any, Any]) -> Iterator[tuple[tuple[Any, Any], Any]]:
+    """Yield the true class with the predicted one, and the cost."""
     for key, value in costs.items():
         if isinstance(value, Mapping):
-            for predicted, cost in value.items():
-                yield key, predicted, cost
+            yield from (((key, predicted), cost) for predicted, cost in value.items())
         elif isinstance(key, tuple) and len(key) == 2:
-            yield *key, value
+            yield key, value
         else:
             raise ValueError(
                 f"costs: {key!r}: {value!r} is neither true: {{predicted: cost}} nor (true, predicted): cost"

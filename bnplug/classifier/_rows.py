@@ -45,8 +45,15 @@ def rows_for(model: Any, frame: pd.DataFrame, target: str | None, ids: Sequence[
         raise ValueError(f"the only column is {frame.columns[0]!r}, which the model does not have.{hint}")
     if told:
         warn_outside(f"columns {told} were not there in training; they are ignored", BnplugWarning)
-    y = frame[target] if target in frame.columns else None
-    return Rows(_with_states(model, frame[used]), y, frame[list(ids)])
+    X, y = frame[used], frame[target] if target in frame.columns else None
+    if hasattr(model, "encoder_"):
+        # A number among text is the number that the model knows.
+        for name in used:
+            states = model.schema_.states.get(name, ())
+            as_read = name in model.encoder_.numeric or all(isinstance(state, str) for state in states)
+            if not as_read and X[name].dtype.kind not in "biuf":
+                X = X.assign(**{name: as_states(X[name], states)})
+    return Rows(X, y, frame[list(ids)])
 
 
 def answers(model: Any, rows: Rows, target: str | None = None) -> pd.DataFrame:
@@ -78,19 +85,6 @@ def used_columns(model: Any) -> list[str] | None:
     names = _features(model)
     left_out = model.encoder_.left_out if hasattr(model, "encoder_") else ()
     return None if names is None else [name for name in names if name not in left_out]
-
-
-def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return rows in which a number among text is the number that the model knows."""
-    if not hasattr(model, "encoder_"):
-        return frame
-    numbered = {
-        name: states
-        for name, states in model.schema_.states.items()
-        if name not in model.encoder_.numeric and not all(isinstance(state, str) for state in states)
-    }
-    odd = [name for name in numbered if name in frame.columns and frame[name].dtype.kind not in "biuf"]
-    return frame.assign(**{name: as_states(frame[name], numbered[name]) for name in odd})
 
 
 def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.network._fitted import named_frame
-from bnplug.network._imputing import WAYS, Donors, imputed
+from bnplug.network._imputing import WAYS, imputed
 from bnplug.table.frames import is_frame
 
 
@@ -61,7 +61,7 @@ class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         self.n_features_in_ = made.n_features_in_
         if hasattr(made, "feature_names_in_"):
             self.feature_names_in_ = made.feature_names_in_
-        self._donors = Donors(named_frame(made, X), np.asarray(made.encode(X)))
+        self._donors = named_frame(made, X), np.asarray(made.encode(X))
         return self
 
     def transform(self, X: Any) -> Any:

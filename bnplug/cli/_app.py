@@ -13,8 +13,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import get_completion_class
@@ -22,41 +22,18 @@ from click.shell_completion import get_completion_class
 import bnplug
 from bnplug.cli import _doctor, _experiments, _models, _plugins, _questions
 from bnplug.cli._reading import PATH
-from bnplug.cli._terminal import CommandError, one_line_errors
+from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import one_line, printable
 
-# The commands as the help lists them, each with what fits on its line.
+# The commands, in the order of the help.
 _SECTIONS = {
-    "Make a model, and ask it": {
-        "fit": "Learn a classifier from a data file.",
-        "predict": "Classes and their probabilities of the rows of a file.",
-        "query": "Probabilities given what is known, and other questions.",
-        "next": "What to ask next, for the rows of a file.",
-        "evaluate": "How well a model does on a file.",
-        "show": "The graph of a model and its tables; draw it.",
-        "report": "A page to read on a model, and on how it does.",
-        "explore": "A page that answers click by click.",
-        "export": "Write the network for other programs.",
-        "import": "Make a model from a network file.",
-    },
-    "Experiments": {
-        "demo": "See it work: methods on data that ship.",
-        "compare": "Methods over data sets, on the same folds.",
-        "datasets": "The data sets that go by a name; one as CSV.",
-        "reproduce": "The protocol of a paper, its figures and ours.",
-    },
-    "Methods and plugins": {
-        "methods": "All methods, or one: summary, parameters.",
-        "plugins": "What is installed, and what it brings.",
-        "formats": "The formats of network files, and their endings.",
-        "new-plugin": "Start a plugin of your own.",
-    },
-    "This installation": {
-        "doctor": "Versions, failures, and a self-check.",
-        "warm": "Compile everything once, for full speed.",
-        "completion": "Names completed by the shell.",
-    },
-}
+    "Make a model, and ask it": (
+        "fit", "predict", "query", "next", "evaluate", "show", "report", "explore", "export", "import",
+    ),
+    "Experiments": ("demo", "compare", "datasets", "reproduce"),
+    "Methods and plugins": ("methods", "plugins", "formats", "new-plugin"),
+    "This installation": ("doctor", "warm", "completion"),
+}  # fmt: skip
 
 _FIRST_STEPS = """\
 First steps:
@@ -70,53 +47,48 @@ class _Page(click.Group):
     """The group of all commands, those of plugins included, whose help is a page in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *(name for name, _ in _plugin_commands())]
+        return [*super().list_commands(ctx), *_plugin_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        built_in = super().get_command(ctx, cmd_name)
+        if built_in or cmd_name not in _plugin_commands():
+            return built_in
+        from bnplug.hooks import registry
+
         try:
-            return super().get_command(ctx, cmd_name) or _plugin_command(cmd_name)
-        except CommandError:
+            return registry.command(cmd_name)
+        except (bnplug.PluginError, bnplug.ContractError):
             if not ctx.resilient_parsing:  # no error during shell completion
                 raise
             return None
 
+    def invoke(self, ctx: click.Context) -> Any:
+        with one_line_errors():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in _SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
+                formatter.write_dl([(f"{name:<10}", self.commands[name].get_short_help_str(64)) for name in section])
         if listed := _plugin_commands():
             with formatter.section("From plugins"):
-                formatter.write_dl([(f"{name:<10}", text) for name, text in listed])
+                formatter.write_dl([(f"{name:<10}", text) for name, text in listed.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"\n{_FIRST_STEPS}\n")
 
 
-def _plugin_commands() -> list[tuple[str, str]]:
-    """Return the commands of plugins with their summaries; none if the search for plugins fails."""
+def _plugin_commands() -> dict[str, str]:
+    """Return the summaries of the commands of plugins; none if the search for plugins fails."""
     from bnplug.hooks import discovery
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bnplug.PluginWarning)
         try:
             methods = discovery.discovered().methods.items()
-            return [(name, method.summary) for (kind, name), method in methods if kind == "command"]
+            return {name: method.summary for (kind, name), method in methods if kind == "command"}
         except bnplug.PluginError:
-            return []
-
-
-def _plugin_command(name: str) -> click.Command | None:
-    """Return a plugin's command, whose errors are one line; None if no plugin has that command."""
-    from bnplug.hooks import registry
-
-    if not any(name == listed for listed, _ in _plugin_commands()):
-        return None
-    try:
-        command = copy(registry.command(name))
-    except (bnplug.PluginError, bnplug.ContractError) as error:
-        raise CommandError(one_line(error)) from error
-    command.invoke = one_line_errors(command.invoke)  # type: ignore[method-assign]
-    return command
+            return {}
 
 
 def _load_files(context: click.Context, option: click.Parameter, files: Sequence[Path]) -> None:
@@ -124,7 +96,8 @@ def _load_files(context: click.Context, option: click.Parameter, files: Sequence
     if files:
         from bnplug.hooks.discovery import load_files
 
-        one_line_errors(load_files)(files)
+        with one_line_errors():
+            load_files(files)
 
 
 @click.group(cls=_Page, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -154,9 +127,8 @@ for module in (_doctor, _experiments, _models, _plugins, _questions):
 @cli.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
-@one_line_errors
 def completion_command(context: click.Context, shell: str) -> None:
-    """Print what makes the shell complete bnplug's commands, options and names.
+    """Print a script that makes the shell complete commands and names.
 
     bash: eval "$(bnplug completion bash)" in ~/.bashrc.  zsh: eval "$(bnplug completion zsh)" in ~/.zshrc.
     fish: bnplug completion fish > ~/.config/fish/completions/bnplug.fish.
@@ -170,18 +142,16 @@ def completion_command(context: click.Context, shell: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="Run every method that registers: minutes, and many lines.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, help="Methods in parallel; -1: one per processor.")
 @click.option("-o", "--output", type=PATH, default=Path("demo-output"), show_default=True)
-@one_line_errors
 def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
-    """Compare the methods that a newcomer should know on data that ships; draw, report and save the best."""
+    """Compare methods on data that ships with bnplug. The best network is drawn, reported and saved."""
     from bnplug.cli._demo import run
 
     run(output, click.echo, everything, n_jobs)
 
 
 @cli.command("warm")
-@one_line_errors
 def warm_command() -> None:
-    """Compile every kernel of every registered method once, so that later runs start at full speed."""
+    """Compile everything once: later runs start at full speed."""
     from bnplug.cli._warm import run
 
     run(click.echo)

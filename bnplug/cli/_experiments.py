@@ -12,7 +12,7 @@ import click
 
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, Reading
-from bnplug.cli._terminal import draw_table, is_drawn, one_line_errors
+from bnplug.cli._terminal import draw_table, is_drawn
 from bnplug.errors import UnknownMethodError, one_line
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ _INSTALL = f"The reproductions of five papers are a plugin: pip install {_PAPERS
 )
 @click.option("--data-dir", type=PATH, help="A folder of data files.")
 @click.option("--target", help="The column of the class in a data file.  [default: class, or else the last one]")
-@click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out where they are: id,name.")
-@click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features, where they are.")
+@_reading.names_option("--drop", "drop", "Columns to leave out where they are: id,name.")
+@_reading.names_option("--keep", "keep", "The columns that are features, where they are.")
 @_reading.reading_options
 @click.option("--cv", default="10x5", show_default=True, help="Repetitions x folds; folds; or split.")
 @click.option("--missing", type=click.Choice(["ignore", "em", "drop", "value"]), default="ignore", show_default=True)
@@ -53,7 +53,6 @@ _INSTALL = f"The reproductions of five papers are a plugin: pip install {_PAPERS
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @click.option("--html", "page", type=PATH, metavar="FILE", help="One HTML page to read, too.")
 @click.option("-o", "--output", required=True, type=PATH, help="The folder of the results.")
-@one_line_errors
 def compare_command(
     methods: str,
     datasets: str,
@@ -70,9 +69,9 @@ def compare_command(
     output: Path,
     **options: Any,
 ) -> None:
-    """Compare methods over data sets by cross validation, on the same folds.
+    """Compare methods over data sets by cross-validation.
 
-    A command that was interrupted goes on where it stopped when it is given again.
+    All methods use the same folds. Run the command again to resume an interrupted run.
     """
     from bnplug.experiments import compare, to_html, write_report
     from bnplug.experiments._report import describe_failures
@@ -85,10 +84,7 @@ def compare_command(
     output.mkdir(parents=True, exist_ok=True)
     comparison = compare(
         expressions.split(methods),
-        [
-            _load(name, data_dir, target, reading, _reading.listed(keep), _reading.listed(drop))
-            for name in _reading.listed([datasets])
-        ],
+        [_load(name, data_dir, target, reading, keep, drop) for name in _reading.listed([datasets])],
         int(cv) if cv.isdigit() else cv,
         bias_variance=bias_variance or metric in ("bias", "variance"),
         output=output / "results.jsonl",
@@ -119,13 +115,13 @@ def compare_command(
 @click.option("--minutes", type=float, help="Begin nothing new after that time, and write the page of what is done.")
 @click.option("--n-jobs", type=int, help="Tasks in parallel.")
 @click.option("-o", "--output", default="reproduction", show_default=True, type=PATH, help="The folder.")
-@one_line_errors
 def reproduce_command(
     paper: str | None, every: bool, data_dir: Path | None, quick: bool, n_jobs: int | None, output: Path, **wishes: Any
 ) -> None:
-    """Run the protocol of PAPER on the available data, and write a page with its figures and ours.
+    """Repeat the experiments of PAPER on the available data.
 
-    The protocols are in the plugin bnplug-papers. Run the command again to resume an interrupted run.
+    The result is a page with the figures of the paper and ours. The protocols are in the plugin bnplug-papers. Run the
+    command again to resume an interrupted run.
     """
     import joblib
 

@@ -12,9 +12,8 @@ import click
 
 import bnplug
 from bnplug.cli import _reading
-from bnplug.cli._reading import PATH, STANDARD, Reading
+from bnplug.cli._reading import PATH, STANDARD, Given, Reading
 from bnplug.cli._starting import load_scikit_learn
-from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import did_you_mean, printable
 
 
@@ -45,8 +44,8 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
 @click.command("fit")
 @_reading.files_argument
 @click.option("--target", required=True, help="The column that holds the class.")
-@click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out, such as an identifier: id,name.")
-@click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features; all others are left out.")
+@_reading.names_option("--drop", "drop", "Columns to leave out, such as an identifier: id,name.")
+@_reading.names_option("--keep", "keep", "The columns that are features; all others are left out.")
 @click.option(
     "--method",
     "--recipe",
@@ -76,7 +75,6 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
 @click.option("--n-jobs", type=int, help="Threads or processes.")
 @click.option("-v", "--verbose", count=True, help="Show progress.")
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
-@one_line_errors
 def fit_command(
     data: tuple[Path, ...],
     target: str,
@@ -88,10 +86,10 @@ def fit_command(
     output: Path,
     **options: Any,
 ) -> None:
-    """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder.
+    """Learn a classifier from DATA and save it to a folder.
 
-    Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in batches and need not
-    fit into memory.
+    DATA is CSV or Parquet; - is standard input. Several files, such as a.csv b.csv or 'rows/*.parquet', and files above
+    256 MiB are read in batches and need not fit into memory.
     """
     load_scikit_learn()
     from bnplug.io.model_folder import check_destination
@@ -106,10 +104,10 @@ def fit_command(
     _apply(model, settings)
     files = _reading.streamed(data)
     if files is not None:
-        n_rows = _reading.fit_streamed(model, files, target, reading, _reading.listed(keep), _reading.listed(drop))
+        n_rows = _reading.fit_streamed(model, files, target, reading, keep, drop)
     else:
         X, y = _reading.take_target(reading.frame(data[0]), target, data[0])
-        X = _reading.chosen_columns(X, _reading.listed(keep), _reading.listed(drop), data[0])
+        X = _reading.chosen_columns(X, keep, drop, data[0])
         model.fit(X, y)
         n_rows = len(X)
         if not isinstance(model, bnplug.BayesianNetworkClassifier):
@@ -121,34 +119,22 @@ def fit_command(
 
 @click.command("predict")
 @_reading.model_and_data(several=True)
-@click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the predictions: keys.")
+@_reading.names_option("--id", "ids", "Columns to repeat before the predictions: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV or Parquet file; by default CSV to standard output.")
 @click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
-@one_line_errors
-def predict_command(
-    model_path: Path,
-    data: tuple[Path, ...],
-    reading: Reading,
-    target: str | None,
-    ids: Sequence[str],
-    output: Path | None,
-    formulas: bool,
-) -> None:
-    """Predict the rows of DATA (- is standard input) with MODEL: the class, and each class's probability.
+def predict_command(given: Given, ids: Sequence[str], output: Path | None, formulas: bool) -> None:
+    """Predict the class of the rows of DATA, with probabilities.
 
-    Columns that MODEL does not know are ignored with a warning. Several files, such as a.csv b.csv or 'rows/*.parquet',
-    and files above 256 MiB are read in batches.
+    - is standard input. Columns that MODEL does not know are ignored with a warning. Several files, such as a.csv b.csv
+    or 'rows/*.parquet', and files above 256 MiB are read in batches.
     """
     load_scikit_learn()
     from bnplug.classifier._rows import answers
     from bnplug.sources.spreadsheets import _answer_file, to_csv
 
-    model, keys, files = _reading.open_model(model_path, target), _reading.listed(ids), _reading.streamed(data)
-    if files is None:
-        rows = iter([_reading.read_rows(model, data[0], reading, target, keys)])
-    else:
-        rows = _reading.batches_for(model, files, reading, target, keys)
-    frames = (answers(model, batch, target) for batch in rows)
+    model, files = _reading.open_model(given.model_path, given.target), _reading.streamed(given.data)
+    rows = iter([given.rows(model, ids)]) if files is None else given.batches(model, files, ids)
+    frames = (answers(model, batch, given.target) for batch in rows)
     if output is not None and output != STANDARD:
         with _answer_file(output, formulas, files or data) as file:
             for frame in frames:
@@ -163,7 +149,6 @@ def predict_command(
 @click.argument("file", type=PATH)
 @_format_option("The format, as `bnplug formats` lists it.  [default: by the ending of FILE]")
 @_reading.target_option
-@one_line_errors
 def export_command(model_path: Path, file: Path, format_name: str | None, target: str | None) -> None:
     """Write the network of MODEL to FILE (- is standard output).
 
@@ -198,11 +183,11 @@ def export_command(model_path: Path, file: Path, format_name: str | None, target
 @_format_option("The format, as `bnplug formats` lists it.  [default: by the ending of FILE, or the content of -]")
 @click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
-@one_line_errors
 def import_command(file: Path, format_name: str | None, target: str | None, output: Path) -> None:
-    """Make a model folder of the network in FILE (- is standard input).
+    """Make a model folder from the network in FILE.
 
-    The ending selects the format. `bnplug formats` lists all formats with their endings, including those of plugins.
+    - is standard input. The ending selects the format. `bnplug formats` lists all formats with their endings, including
+    those of plugins.
     """
     from bnplug.show.summary import headline
 
@@ -214,25 +199,22 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 @click.command("evaluate")
 @_reading.model_and_data(several=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
-def evaluate_command(
-    model_path: Path, data: tuple[Path, ...], reading: Reading, target: str | None, as_json: bool
-) -> None:
-    """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds.
+def evaluate_command(given: Given, as_json: bool) -> None:
+    """Compare the predictions of MODEL with the classes in DATA.
 
-    Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in batches.
+    - is standard input. Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in
+    batches.
     """
     load_scikit_learn()
     from bnplug.show.evaluation import RunningEvaluation, evaluate
 
-    model, files = _reading.open_model(model_path, target), _reading.streamed(data)
+    model, files = _reading.open_model(given.model_path, given.target), _reading.streamed(given.data)
     if files is None:
-        result = evaluate(model, *_reading.read_labelled(model, data[0], reading, target))
+        result = evaluate(model, *given.labelled(model))
     else:
         running = RunningEvaluation(model)
-        for rows in _reading.batches_for(model, files, reading, target):
-            _reading.check_labelled(model, rows, data[0], target)
-            running.add(rows.X, rows.y)
+        for rows in given.batches(model, files):
+            running.add(*given.labelled(model, rows))
         result = running.result()
     if as_json:
         click.echo(json.dumps(result.to_dict(), indent=2))

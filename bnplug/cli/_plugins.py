@@ -20,7 +20,7 @@ import click
 import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, write_output
-from bnplug.cli._terminal import one_line_errors, print_columns, print_paragraph, print_title
+from bnplug.cli._terminal import print_columns, print_paragraph, print_title
 from bnplug.errors import article, one_line
 
 if TYPE_CHECKING:
@@ -64,9 +64,8 @@ def _with_failed_commands(plugin: PluginInfo) -> PluginInfo:
 
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def plugins_command(as_json: bool) -> None:
-    """List the plugins that are installed, what they bring, and what failed."""
+    """List the installed plugins, their methods, and what failed."""
     if as_json:
         click.echo(json.dumps([plugin.to_dict() for plugin in installed_plugins()], indent=2))
         return
@@ -89,9 +88,8 @@ def plugins_command(as_json: bool) -> None:
     "--that", "flags", multiple=True, help="Only those with this flag, such as decomposable; not-... inverts."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], as_json: bool) -> None:
-    """List all methods, or tell about one: summary, reference, parameters with defaults, and what its author says.
+    """List all methods, or describe one with its parameters.
 
     With --json, everything about all of them, or about one.
     """
@@ -201,9 +199,8 @@ def _describe(method: Any) -> None:
 
 @click.command("formats")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_line_errors
 def formats_command(as_json: bool) -> None:
-    """List the formats of network files with their endings: what `bnplug export` writes and `bnplug import` reads."""
+    """List the formats of network files, and their endings. `bnplug export` and `bnplug import` use them."""
     from bnplug.hooks import registry
     from bnplug.io.network_files import formats
 
@@ -229,11 +226,10 @@ def formats_command(as_json: bool) -> None:
 @click.argument("name", required=False, shell_complete=_reading.complete_datasets())
 @click.option("--data-dir", type=PATH, help="A folder of CSV or Parquet files to list too.")
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default standard output.")
-@one_line_errors
 def datasets_command(name: str | None, data_dir: Path | None, output: Path | None) -> None:
-    """List the data sets that can be asked for by name, or write the one called NAME as CSV, its class last.
+    """List the data sets that have a name, or write one as CSV.
 
-    openml:NAME asks OpenML for one more.
+    The class is the last column of the CSV file. openml:NAME asks OpenML for one more data set.
     """
     from bnplug import datasets
 
@@ -251,9 +247,8 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 @click.argument("name")
 @click.argument("directory", metavar="[DIR]", required=False, type=PATH)
 @click.option("--kind", type=click.Choice(KINDS), default="score", show_default=True, help="The kind of its method.")
-@one_line_errors
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
-    """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
+    """Start a plugin: a complete, working distribution. It is bnplug-NAME, in DIR (default: ./bnplug-NAME)."""
     from bnplug.hooks.descriptors import Kind
 
     made = new_plugin(name, kind, directory)
@@ -326,13 +321,11 @@ def _replacements(name: str, kind: str) -> dict[str, str]:
 
 
 def _copy(source: Path, target: Path, replacements: dict[str, str]) -> None:
-    """Copy what is in a folder, replacing words in names and text; what Python compiled there is left out."""
-    for path in sorted(source.iterdir()):
-        copy = target / _replaced(path.name, replacements)
-        if path.is_dir() and path.name != "__pycache__":
-            copy.mkdir()
-            _copy(path, copy, replacements)
-        elif path.is_file():
+    """Copy the files of a folder, replacing words in names and text; what Python compiled there is left out."""
+    for path in source.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            copy = target / _replaced(path.relative_to(source).as_posix(), replacements)
+            copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(_replaced(path.read_text(encoding="utf-8"), replacements), encoding="utf-8", newline="\n")
 
 

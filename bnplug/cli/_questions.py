@@ -12,8 +12,7 @@ import click
 
 import bnplug
 from bnplug.cli import _reading
-from bnplug.cli._reading import PATH, Reading
-from bnplug.cli._terminal import one_line_errors
+from bnplug.cli._reading import PATH, Given
 from bnplug.errors import article, printable
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ _PRINTED = 20
 @click.option("--conflict", "question", flag_value="conflict", help="Whether what is known goes together.")
 @_reading.target_option
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
-@one_line_errors
 def query_command(
     model_path: Path,
     variables: Sequence[str],
@@ -45,7 +43,7 @@ def query_command(
     target: str | None,
     output: Path | None,
 ) -> None:
-    """Ask MODEL for the probabilities of VARIABLES, jointly, or else of the class, given what is known."""
+    """Print the joint probabilities of VARIABLES, or of the class. --given and --soft say what is known."""
     import pandas as pd
 
     # A mixture of networks, say, is asked as one of them is.
@@ -73,28 +71,18 @@ def query_command(
 @_reading.model_and_data()
 @click.option("--cost", "costs", multiple=True, metavar="NAME=COST", help="What a feature costs, of all features.")
 @click.option("--top", type=click.IntRange(min=1), help="How many features of each row; by default all.")
-@click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the answers: keys.")
+@_reading.names_option("--id", "ids", "Columns to repeat before the answers: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
-@one_line_errors
-def next_command(
-    model_path: Path,
-    data: Path,
-    reading: Reading,
-    target: str | None,
-    costs: Sequence[str],
-    top: int | None,
-    ids: Sequence[str],
-    output: Path | None,
-) -> None:
-    """Say what to ask next for the rows of DATA (- is standard input): what each unknown feature would tell.
+def next_command(given: Given, costs: Sequence[str], top: int | None, ids: Sequence[str], output: Path | None) -> None:
+    """Rank the missing features of each row by what they would tell.
 
-    That is the expected fall of the entropy of the class, in nats; rows are numbered from 0.
+    That is the expected fall of the entropy of the class, in nats. Rows are numbered from 0; - is standard input.
     """
     import pandas as pd
 
-    model = _reading.open_network(model_path, target)
+    model = _reading.open_network(given.model_path, given.target)
     prices = dict(_cost(text, model) for text in costs) if costs else None
-    rows = _reading.read_rows(model, data, reading, target, _reading.listed(ids))
+    rows = given.rows(model, ids)
     answer = model.what_next(rows.X, prices)
     if answer.empty and output is None:
         click.echo("nothing to ask: every row has all features")
@@ -185,11 +173,10 @@ def _cost(text: str, model: Any) -> tuple[str, float]:
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
 @click.option("--dot", "language", flag_value="dot", help="Print the graph alone, in the language of Graphviz.")
 @click.option("--mermaid", "language", flag_value="mermaid", help="Print the graph alone, in the language of Mermaid.")
-@one_line_errors
 def show_command(
     model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str], language: str | None
 ) -> None:
-    """Show MODEL: its graph, the Markov blanket of the class, its tables."""
+    """Show MODEL: its graph, the Markov blanket of the class, tables."""
     from bnplug.show.drawing import save_picture
     from bnplug.show.summary import blanket_to_mark, to_text
 
@@ -212,23 +199,20 @@ def show_command(
 @_reading.model_and_data(required=False)
 @_reading.rows_option("the most uncertain first, explained")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
-@one_line_errors
-def report_command(
-    model_path: Path, data: Path | None, reading: Reading, target: str | None, rows: int, output: Path
-) -> None:
-    """Write one self-contained HTML page on MODEL, and on how it does on DATA (- is standard input)."""
-    _reading.check_rows_option(rows, data)
-    model = _reading.open_network(model_path, target, "report")
-    given = () if data is None else _reading.read_labelled(model, data, reading, target)
+def report_command(given: Given, rows: int, output: Path) -> None:
+    """Write an HTML page on MODEL and its predictions for DATA. The page is one file; - is standard input."""
+    _reading.check_rows_option(rows, given.data)
+    model = _reading.open_network(given.model_path, given.target, "report")
+    labelled = given.labelled(model) if given.data else ()
     options = {"rows": rows} if rows else {}
     if rows and "rows" not in signature(model.report).parameters:
         raise ValueError(
-            f"{model_path}: the report of {article(type(model).__name__)} cannot explain rows; omit --rows"
+            f"{given.model_path}: the report of {article(type(model).__name__)} cannot explain rows; omit --rows"
         )
     # A report is written to a file, and where this one goes need not be a file.
     with TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
-        model.report(page, *given, **options)
+        model.report(page, *labelled, **options)
         text = page.read_text(encoding="utf-8")
     _reading.write_output(output, text)
 
@@ -238,24 +222,15 @@ def report_command(
 @click.option("--features", type=int, help="Show only so many features, those that tell most of the class.")
 @_reading.rows_option("from the first")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
-@one_line_errors
-def explore_command(
-    model_path: Path,
-    data: Path | None,
-    reading: Reading,
-    target: str | None,
-    features: int | None,
-    rows: int,
-    output: Path,
-) -> None:
-    """Write one self-contained, interactive HTML page; --rows adds rows of DATA that can be loaded in it."""
+def explore_command(given: Given, features: int | None, rows: int, output: Path) -> None:
+    """Write an interactive HTML page on MODEL. The page is one file; --rows adds rows of DATA to load in it."""
     from bnplug.classifier._rows import Rows
 
-    _reading.check_rows_option(rows, data)
-    model = _reading.open_network(model_path, target)
-    given = Rows() if data is None else _reading.read_rows(model, data, reading, target)
-    _reading.write_output(output, model.explore(None, given.X, given.y, features, rows).html)
-    if data is not None and not rows:
+    _reading.check_rows_option(rows, given.data)
+    model = _reading.open_network(given.model_path, given.target)
+    shown = given.rows(model) if given.data else Rows()
+    _reading.write_output(output, model.explore(None, shown.X, shown.y, features, rows).html)
+    if given.data and not rows:
         click.echo("The page contains no rows of DATA. Pass --rows 20 to add the first 20.", err=True)
 
 

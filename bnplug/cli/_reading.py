@@ -108,13 +108,69 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), wrapped)
 
 
-def model_and_data(required: bool = True, several: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the arguments MODEL and DATA, the options of a :class:`Reading`, and the option ``--target``.
+@dataclass(frozen=True)
+class Given:
+    """The user's model, data files for it, how to read them, and the column of the class unless the model says it."""
 
-    With `several`, DATA is a tuple of files.
-    """
+    model_path: Path
+    data: tuple[Path, ...]
+    reading: Reading
+    target: str | None
+
+    def rows(self, model: Any, ids: Sequence[str] = ()) -> Rows:
+        """Read the rows of the first file: what the model knows as text stays text, unknown columns are left out."""
+        from bnplug.classifier._rows import kinds_for, rows_for
+
+        target = self.target or getattr(model, "target_", None)
+        frame = self.reading.frame(self.data[0], kinds_for(model, target, ids))
+        check_names(ids, list(frame.columns), "--id", self.data[0])
+        return rows_for(model, frame, target, ids)
+
+    def labelled(self, model: Any, rows: Rows | None = None) -> tuple[Any, Any]:
+        """Return rows, by default those of the first file, and their class; a ``ValueError`` if it is not there."""
+        rows = self.rows(model) if rows is None else rows
+        if rows.y is None:
+            name, there = self.target or getattr(model, "target_", None), list(rows.X.columns)
+            if name is None:
+                raise ValueError(f"the model does not say which column is its class: --target, one of {there}")
+            raise ValueError(f"{self.data[0]}: there is no column {name!r}, the class of the model; there are {there}")
+        return rows.X, rows.y
+
+    def batches(self, model: Any, paths: list[Path], ids: Sequence[str] = ()) -> Iterator[Rows]:
+        """Yield the rows of files as a model takes them, and tell how many there were."""
+        from bnplug.classifier._rows import kinds_for, rows_for, used_columns
+        from bnplug.sources._streaming import DataFiles
+
+        target = self.target or getattr(model, "target_", None)
+        files, done = DataFiles(paths, **self.reading.in_batches(kinds_for(model, target, ids))), 0
+        check_names([*ids, *self.reading.kinds], files.names, "--id or --dtype", paths[0])
+        with RowsLine() as line:
+            for batch in files.batches(checked=used_columns(model)):
+                yield rows_for(model, batch.frame, target, ids)
+                done += len(batch.frame)
+                line.tell("rows", done, files.n_rows)
+
+
+def model_and_data(required: bool = True, several: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the arguments MODEL and DATA and the options for them, which it gets as ``given``."""
     data = files_argument if several else click.argument("data", type=PATH, required=required)
-    return lambda command: model_argument(data(reading_options(target_option(command))))
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def wrapped(*, model_path: Path, data: Any, reading: Reading, target: str | None, **others: Any) -> Any:
+            files = data if several else (data,) if data is not None else ()
+            return command(given=Given(model_path, files, reading, target), **others)
+
+        return model_argument(data(reading_options(target_option(wrapped))))
+
+    return decorated
+
+
+def names_option(name: str, parameter: str, help: str) -> Callable[[Any], Any]:
+    """Return an option for names of columns, separated by commas."""
+    return click.option(
+        name, parameter, multiple=True, metavar="NAMES", help=help, callback=lambda _c, _p, texts: listed(texts)
+    )
 
 
 def listed(texts: Iterable[str]) -> list[str]:
@@ -153,32 +209,6 @@ def take_target(frame: pd.DataFrame, target: str, data: Path) -> tuple[pd.DataFr
     if target not in names:
         raise ValueError(f"{data}: target {target!r} is not a column; there are {names}.{_separator_hint(names)}")
     return frame.drop(columns=target), frame[target]
-
-
-def read_rows(model: Any, data: Path, reading: Reading, target: str | None = None, ids: Sequence[str] = ()) -> Rows:
-    """Read rows for a model: what it knows as text stays text, and columns that it does not know are left out."""
-    from bnplug.classifier._rows import kinds_for, rows_for
-
-    target = target or getattr(model, "target_", None)
-    frame = reading.frame(data, kinds_for(model, target, ids))
-    check_names(ids, list(frame.columns), "--id", data)
-    return rows_for(model, frame, target, ids)
-
-
-def read_labelled(model: Any, data: Path, reading: Reading, target: str | None = None) -> tuple[Any, Any]:
-    """Read rows and their class, in the column that the model names or that is given."""
-    rows = read_rows(model, data, reading, target)
-    check_labelled(model, rows, data, target)
-    return rows.X, rows.y
-
-
-def check_labelled(model: Any, rows: Rows, data: Path, target: str | None) -> None:
-    """Raise a ``ValueError`` for rows whose class is not there."""
-    if rows.y is None:
-        name, there = target or getattr(model, "target_", None), list(rows.X.columns)
-        if name is None:
-            raise ValueError(f"the model does not say which column is its class: --target, one of {there}")
-        raise ValueError(f"{data}: there is no column {name!r}, the class of the model; there are {there}")
 
 
 def kinds_of(X: pd.DataFrame) -> dict[str, str]:
@@ -267,32 +297,15 @@ def _dates_in_text(path: Path, columns: Sequence[str]) -> list[str]:
     return [name for name, kind in first.kinds.items() if kind == TEXT and are_dates(first.frame[name].astype(object))]
 
 
-def batches_for(
-    model: Any, paths: list[Path], reading: Reading, target: str | None, ids: Sequence[str] = ()
-) -> Iterator[Rows]:
-    """Yield the rows of files as a model takes them, and tell how many there were."""
-    from bnplug.classifier._rows import kinds_for, rows_for, used_columns
-    from bnplug.sources._streaming import DataFiles
-
-    target = target or getattr(model, "target_", None)
-    files, done = DataFiles(paths, **reading.in_batches(kinds_for(model, target, ids))), 0
-    check_names([*ids, *reading.kinds], files.names, "--id or --dtype", paths[0])
-    with RowsLine() as line:
-        for batch in files.batches(checked=used_columns(model)):
-            yield rows_for(model, batch.frame, target, ids)
-            done += len(batch.frame)
-            line.tell("rows", done, files.n_rows)
-
-
 def rows_option(which: str) -> Callable[[Any], Any]:
     """Return the option ``--rows`` of a command that writes a page; `which` says which rows of DATA it contains."""
     text = f"Number of rows of DATA in the page, {which}. Anyone with the page can read them.  [default: none]"
     return click.option("--rows", type=click.IntRange(min=0), default=0, help=text)
 
 
-def check_rows_option(rows: int, data: Path | None) -> None:
+def check_rows_option(rows: int, data: Sequence[Path]) -> None:
     """Raise a ``UsageError`` if ``--rows`` is given without data."""
-    if rows and data is None:
+    if rows and not data:
         raise click.UsageError("--rows needs DATA: pass the file to take the rows from")
 
 

@@ -10,12 +10,11 @@ import os
 import re
 import shutil
 import sys
-import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Self
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 
 _TEXT_WIDTH = 100
 
-# Seconds between two updates of the progress line.
+# Seconds between two updates of a line that counts rows.
 _PAUSE = 0.5
-_CLEAR = "\r\x1b[K"
 
 # Errors whose message is enough; for any other, the type says more than the text.
 _EXPECTED = (ValueError, TypeError, LookupError, RuntimeError, ImportError, MemoryError)
@@ -46,27 +44,23 @@ class CommandError(click.ClickException):
         click.echo(f"bnplug: {printable(_as_options(self.format_message()))}", file=file, err=True)
 
 
-def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+@contextmanager
+def one_line_errors() -> Iterator[None]:
     """Turn an exception into one line, and warnings into lines of their own."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", bnplug.BnplugWarning)
-            warnings.showwarning = _show_warning
-            try:
-                command(*args, **kwargs)
-            except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-                raise
-            except OSError as error:
-                said = f"standard output: {error.strerror}" if _is_of_output(error) else one_line(error)
-                raise CommandError(said or type(error).__name__) from error
-            except _EXPECTED as error:
-                raise CommandError(one_line(error) or type(error).__name__) from error
-            except Exception as error:  # a plugin's learner may raise anything
-                raise CommandError(f"{type(error).__name__}: {one_line(error)}") from error
-
-    return wrapped
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", bnplug.BnplugWarning)
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except OSError as error:
+            said = f"standard output: {error.strerror}" if _is_of_output(error) else one_line(error)
+            raise CommandError(said or type(error).__name__) from error
+        except _EXPECTED as error:
+            raise CommandError(one_line(error) or type(error).__name__) from error
+        except Exception as error:  # a plugin's learner may raise anything
+            raise CommandError(f"{type(error).__name__}: {one_line(error)}") from error
 
 
 def _is_of_output(error: OSError) -> bool:
@@ -151,36 +145,28 @@ class ProgressLine:
         self.total = total
         self.count = 0
         self.last = "starting"
-        self._live = sys.stderr.isatty()
-        self._started = time.monotonic()
-        self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._ticker = threading.Thread(target=self._tick, daemon=True)
+        self._started = self._drawn = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._live:
-            self._ticker.start()
+        self._write(self.text())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._live:
-            self._ticker.join()
-            self._write(_CLEAR)
+        self._write("")
 
     def advance(self, what: str) -> None:
         """Count one more item."""
         self.count += 1
         self.last = what
+        self._write(self.text())
 
     def aside(self, say: Callable[[str], Any]) -> Callable[[str], None]:
         """Wrap `say` so that its text does not run into the line."""
 
         def said(text: str) -> None:
-            with self._lock:
-                if self._live:
-                    self._write(_CLEAR)
-                say(text)
+            self._write("")
+            say(text)
+            self._write(self.text())
 
         return said
 
@@ -188,15 +174,12 @@ class ProgressLine:
         """Return the line."""
         return f"{self.count} of {self.total} done in {time.monotonic() - self._started:.0f} s ({self.last})"
 
-    def _tick(self) -> None:
-        while not self._ended.is_set():
-            with self._lock:
-                self._write(f"{_CLEAR}{self.text()[:78]}")
-            self._ended.wait(_PAUSE)
-
-    def _write(self, text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    def _write(self, line: str) -> None:
+        """Write a line in the place of the one that the terminal shows."""
+        if sys.stderr.isatty():
+            self._drawn = time.monotonic()
+            sys.stderr.write(f"\r\x1b[K{line[:78]}")
+            sys.stderr.flush()
 
 
 class RowsLine(ProgressLine):
@@ -210,6 +193,8 @@ class RowsLine(ProgressLine):
         if what != self.last or done < self.count:
             self._started = time.monotonic()
         self.last, self.count, self.total = what, done, total
+        if time.monotonic() - self._drawn >= _PAUSE:
+            self._write(self.text())
 
     def text(self) -> str:
         """Return the line."""

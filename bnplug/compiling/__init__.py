@@ -1,8 +1,7 @@
 """Compilation of kernels with numba, and threads to run them in.
 
 Kernels are cached on disk and release the interpreter's lock. Threads are ours, not numba's, and ``fastmath`` is off:
-results do not depend on the number of threads, and ``-inf`` keeps its meaning. joblib determines the number of threads,
-so ``joblib.parallel_config`` applies.
+results do not depend on the number of threads, and ``-inf`` keeps its meaning.
 
 Ctrl-C during a compilation would be raised inside a callback of the compiler, which drops it or leaves half a kernel.
 It is therefore delayed until the kernel is compiled.
@@ -45,11 +44,9 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
     """Compile a function, as a decorator; the result is cached on disk.
 
-    A kernel returns a number, a truth value or nothing, and writes other results to given arrays. To return an array
-    or a tuple, numba runs Python code and ignores its errors: after Ctrl-C, the interpreter would crash.
-
-    ``@kernel(allocates=False)`` is for a kernel that allocates no array and calls none that does. It has no reference
-    counts, so there is less to compile.
+    A kernel returns a number, a truth value or nothing, and writes other results to given arrays: to return an array
+    or a tuple, numba runs Python code, and after Ctrl-C the interpreter would crash. ``@kernel(allocates=False)`` is
+    for a kernel that allocates no array and calls none that does; there is less to compile.
     """
     if function is None:
         return partial(kernel, allocates=allocates)
@@ -66,11 +63,9 @@ def inner_kernel(
 ) -> Any:
     """Compile a function that only kernels call, as a decorator, in less time than :func:`kernel`.
 
-    It has no machine code of its own, but becomes part of the kernels that call it; a call from Python is a
-    ``TypeError``. To test it, call ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`.
-
-    ``called_once`` merges a function that is called in one place into its caller: worthwhile if its arguments are
-    tuples of arrays, since each array takes seven words.
+    It becomes part of the kernels that call it; a call from Python is a ``TypeError``. To test it, call
+    ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`. ``called_once`` merges a function that is called
+    in one place into its caller: worthwhile if its arguments are tuples of arrays.
     """
     if function is None:
         return partial(inner_kernel, allocates=allocates, called_once=called_once)
@@ -98,10 +93,7 @@ def interrupts_held_back() -> Iterator[None]:
 
 
 class _HoldBack(event.Listener):  # type: ignore[misc]
-    """Delays interrupts and disables garbage collection while numba compiles, in any number of threads.
-
-    Searching the many lasting objects of the compiler for garbage takes a fifth of its time.
-    """
+    """Delays interrupts while numba compiles, and disables garbage collection, which takes a fifth of its time."""
 
     def __init__(self) -> None:
         self._open = threading.local()
@@ -132,10 +124,7 @@ class _HoldBack(event.Listener):  # type: ignore[misc]
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Prints once, on a terminal, that kernels are being compiled, after some seconds in total.
-
-    A process that ignores Ctrl-C prints nothing: it runs in the background, or is a worker.
-    """
+    """Prints once, on a terminal, that kernels are being compiled, after some seconds in total."""
 
     def __init__(self, seconds: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
         self._left = seconds
@@ -158,13 +147,9 @@ class _Announcement(event.Listener):  # type: ignore[misc]
                 self._left -= now - self._since
             self._n_open += change
             self._since = now
-        if before >= 0 > self._left:
-            self._say()
-
-    @staticmethod
-    def _say() -> None:
-        heard = sys.stderr is not None and sys.stderr.isatty() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-        if heard:
+        is_due = before >= 0 > self._left and sys.stderr is not None and sys.stderr.isatty()
+        # A process that ignores Ctrl-C runs in the background, or is a worker.
+        if is_due and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             # Overwrite a progress line.
             print("\r\x1b[Kcompiling kernels, once per installation ...", file=sys.stderr, flush=True)
 
@@ -186,8 +171,7 @@ def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_job
     *arguments : iterables
         As for ``map``: ``function(a, b)`` for each a and b of two iterables of the same length.
     n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 unless ``joblib.parallel_config`` says otherwise, and -1 means one
-        for each processor. With 1, no thread is started.
+        Number of threads, as in joblib: None means 1 unless ``joblib.parallel_config`` says otherwise.
 
     Raises
     ------
@@ -215,10 +199,7 @@ def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_job
 
 
 class _Gate:
-    """Lets calls begin while it is open; closing it waits for running calls.
-
-    A pool does not wait for a thread that was being started during an interrupt.
-    """
+    """Lets calls begin while it is open; closing it waits for running calls, as a pool does not after an interrupt."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

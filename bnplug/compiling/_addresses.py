@@ -1,7 +1,7 @@
 """Functions that kernels call by their address.
 
-A kernel that is given a function itself asks the interpreter for its address at every call, which takes longer than a
-small candidate; and one that names it is compiled together with it, whether or not it is ever called.
+A kernel that is given a function itself asks the interpreter for its address at every call, which is slow; and one that
+names it is compiled together with it, whether or not it is ever called.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from bnplug.compiling._inner import KernelCompiler, PlainCompiler
 
 
 def compile_at(function: Callable[..., Any], signature: Any, allocates: bool = True) -> Any:
-    """Compile a function for callers by address, its attribute ``address``; what is compiled is kept on disk.
-
-    `allocates` is as for :func:`bnplug.compiling.kernel`.
-    """
+    """Compile a function for callers by address, its attribute ``address``, and cache it on disk."""
     taken = signature.args, signature.return_type
     compiler = KernelCompiler if allocates else PlainCompiler
     compiled: Any = CFunc(function, taken, locals={}, options={"_nrt": allocates}, pipeline_class=compiler)
@@ -50,10 +47,7 @@ def function_at(signature: Any) -> Any:
 
 
 def called_by_address(function: Any, signature: Any) -> tuple[Any, Callable[[], int]]:
-    """Return what gives a kernel inside another one by its address, and what returns that address, never 0.
-
-    It is compiled, without allocations, when the address is first wanted.
-    """
+    """Return what gives a kernel inside another one by its address, and what compiles it and returns the address."""
     if config.DISABLE_JIT:
         return lambda _: function, lambda: 1
 

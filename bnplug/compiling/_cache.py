@@ -6,14 +6,11 @@ everything it calls, the types, the processor and the versions. Files are writte
 read.
 
 Kernels are stored next to the modules that define them (``__pycache__``) or, if that folder is read-only, in the user's
-cache folder; ``NUMBA_CACHE_DIR`` names another folder for all. If no folder is writable, every process compiles the
-kernels again, and a warning says so.
+cache folder; ``NUMBA_CACHE_DIR`` names another folder for all.
 
 Loading a kernel runs code from its file. Kernels next to the modules are trusted, because anyone who can write them can
-also write the modules. In other folders, a file is loaded only if no other user can have written it. If other users can
-write to the folder that ``NUMBA_CACHE_DIR`` names, the user's cache folder is used instead, with a warning. In a folder
-that all users share, such as ``/tmp``, each user has a private folder inside it. Root is trusted, since root can change
-the interpreter as well. Windows has neither user IDs nor permission bits: there, every readable file is trusted.
+also write the modules. In other folders, a file is loaded only if no other user, except root, can have written it; see
+docs/performance.md. Windows has neither user IDs nor permission bits: there, every readable file is trusted.
 """
 
 from __future__ import annotations
@@ -92,7 +89,12 @@ class KernelCache:
         folders = _folders(self._function)
         taken = next((folder for folder in folders if _write(folder, name, content)), None)
         if taken is None and folders:
-            _note_once(folders)
+            tried = " or ".join(map(str, folders))
+            _warn_once(
+                "kept nowhere",
+                f"compiled kernels are kept nowhere, because bnplug cannot write to {tried}: each process compiles "
+                "them again. Set NUMBA_CACHE_DIR to a folder that you can write to",
+            )
         elif taken is not None:
             _sweep(taken, _full_name(self._function))
 
@@ -112,12 +114,9 @@ def _outer_symbols(library: Any) -> list[str]:
 
 
 def _rebuild(target_context: Any, symbols: list[str], reduced: tuple[Any, ...]) -> CompileResult:
-    """Return a stored kernel, ready to be called.
-
-    Loading numba's compiler takes longer than the kernel itself, so this happens only if an external symbol is missing:
-    calling an undefined symbol would end the process.
-    """
+    """Return a stored kernel, ready to be called."""
     rtsys.initialize(target_context)
+    # Calling an undefined symbol would end the process; loading numba's compiler takes longer than the kernel itself.
     if not all(map(address_of_symbol, symbols)):
         target_context.refresh()
     return CompileResult._rebuild(target_context, *reduced)
@@ -274,15 +273,6 @@ def _sweep(folder: Path, kernel: str) -> None:
         files = sorted(folder.glob(f"{kernel}-*.nbc"), key=lambda path: path.stat().st_mtime_ns)
         for path in files[:-_KEPT]:
             path.unlink(missing_ok=True)
-
-
-def _note_once(folders: list[Path]) -> None:
-    tried = " or ".join(map(str, folders))
-    _warn_once(
-        "kept nowhere",
-        f"compiled kernels are kept nowhere, because bnplug cannot write to {tried}: each process compiles them "
-        "again. Set NUMBA_CACHE_DIR to a folder that you can write to",
-    )
 
 
 def _warn_once(what: str, message: str) -> None:

@@ -1,11 +1,9 @@
 """Compilers that skip the steps of numba that our kernels do not need: without them, cold start takes twice as long.
 
-- numba makes machine code of every function, and again as a part of each kernel that calls it. An inner kernel has no
-  machine code: it is typed and lowered once, and optimized where it is called.
-- numba optimizes a kernel function by function and then twice as a whole, to prune reference counts of arrays. A kernel
-  that allocates no array has none: it is optimized once.
-- numba resolves the types of ``a + b`` by dozens of rules, every time. Here each operator and built-in function is
-  resolved once for each combination of types.
+- numba makes machine code of every function, and again as a part of each kernel that calls it. An inner kernel is
+  typed and lowered once, and optimized where it is called.
+- numba optimizes a kernel repeatedly, to prune reference counts. A kernel that allocates no array is optimized once.
+- numba resolves the types of ``a + b`` by dozens of rules, every time; here, once for each combination of types.
 - numba compiles a function again for every integer literal in a call of it. Here one version serves all.
 
 These classes derive from internals of numba; the requirements therefore limit its version.

@@ -114,8 +114,9 @@ def entries(data_dir: str | Path | None = None) -> list[Entry]:
     listed = {name: Entry(name, made.origin, made.summary) for name, made in _BUILT_IN.items()}
     if data_dir is not None:
         path = Path(data_dir)
-        summaries = _describe_files(path, _find_files(path))
-        listed.update({name: Entry(name, str(path), summary) for name, summary in summaries.items()})
+        manifest = _manifest(path)
+        for name, files in _find_files(path).items():
+            listed[name] = Entry(name, str(path), _describe(files, manifest))
     return sorted(listed.values(), key=lambda entry: entry.name)
 
 
@@ -248,20 +249,14 @@ def _load_files(folder: Path, name: str, files: tuple[Path, ...], **options: Any
     )
 
 
-def _describe_files(folder: Path, files: dict[str, tuple[Path, ...]]) -> dict[str, str]:
-    """Return what the manifest says about the size of each data set, or else the names of its files."""
-    manifest = _manifest(folder)
-    told = {"rows", "features", "classes"} <= set(manifest.columns)
-
-    def size(name: str) -> str:
-        parts = [_stem(path) for path in files[name]]
-        if not told or not set(parts) <= set(manifest.index):
-            return ", ".join(path.name for path in files[name])
-        listed = manifest.loc[parts]
-        rows = " + ".join(listed["rows"])
-        return f"{rows} rows, {listed['features'].iloc[0]} features, {listed['classes'].iloc[0]} classes"
-
-    return {name: size(name) for name in files}
+def _describe(files: tuple[Path, ...], manifest: pd.DataFrame) -> str:
+    """Return what the manifest says about the size of a data set, or else the names of its files."""
+    parts = [_stem(path) for path in files]
+    if not {"rows", "features", "classes"} <= set(manifest.columns) or not set(parts) <= set(manifest.index):
+        return ", ".join(path.name for path in files)
+    listed = manifest.loc[parts]
+    rows = " + ".join(listed["rows"])
+    return f"{rows} rows, {listed['features'].iloc[0]} features, {listed['classes'].iloc[0]} classes"
 
 
 def _manifest(folder: Path) -> pd.DataFrame:

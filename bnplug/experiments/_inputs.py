@@ -1,8 +1,4 @@
-"""What a comparison gets: data sets, split into the folds that all methods share, and methods, prepared for a fold.
-
-Classifiers of bnplug and its plugins take frames as they are. For other estimators, columns are prepared inside the
-fold: missing cells are imputed, discrete columns one-hot encoded, numeric columns scaled.
-"""
+"""What a comparison gets: data sets, split into the folds that all methods share, and methods, prepared for a fold."""
 
 from __future__ import annotations
 
@@ -129,7 +125,14 @@ def _load(item: Any, number: int, data_dir: Any) -> library.Dataset:
 def _split(data: library.Dataset, cv: Any, missing: str, random_state: int) -> SplitData:
     kept = ~data.X.isna().any(axis=1).to_numpy() if missing == "drop" else np.ones(len(data.X), dtype=bool)
     try:
-        cv = _cv_for(data, cv)
+        if isinstance(cv, Mapping):
+            if data.name not in cv:
+                raise ValueError(f"cv has nothing for it, only for {list(cv)}")
+            cv = cv[data.name]
+        if isinstance(cv, str) and cv == "split":
+            if data.split is None:
+                raise ValueError("cv='split', and it comes without training and test rows of its own")
+            cv = [data.split]
         splits = make_splits(cv, data.X, data.y, kept, random_state)
     except ValueError as error:
         raise ValueError(f"data set {data.name!r}: {error}") from error
@@ -141,19 +144,6 @@ def _split(data: library.Dataset, cv: Any, missing: str, random_state: int) -> S
     classes, truth = np.unique(data.y.to_numpy(), return_inverse=True)
     known = (data.name, data.X, data.y, data.categorical_features)
     return SplitData(*known, classes.tolist(), truth, dict(enumerate(splits)), describe_cv(cv))
-
-
-def _cv_for(data: library.Dataset, cv: Any) -> Any:
-    """Return the meaning of `cv` for one data set."""
-    if isinstance(cv, Mapping):
-        if data.name not in cv:
-            raise ValueError(f"cv has nothing for it, only for {list(cv)}")
-        cv = cv[data.name]
-    if isinstance(cv, str) and cv == "split":
-        if data.split is None:
-            raise ValueError("cv='split', and it comes without training and test rows of its own")
-        return [data.split]
-    return cv
 
 
 # Folds
@@ -174,8 +164,12 @@ def make_splits(cv: Any, X: Any, y: Any, kept: BoolArray, random_state: int) -> 
         splits = [(rows[train], rows[test]) for train, test in drawn]
     if not splits:
         raise ValueError("cv gives no fold")
-    for number, split in enumerate(splits):
-        _check_fold(number, split, len(kept))
+    for number, (train, test) in enumerate(splits):
+        if not len(train) or not len(test):
+            raise ValueError(f"cv: fold {number} has no {'test' if len(train) else 'training'} rows")
+        n_both = len(np.intersect1d(train, test))
+        if n_both:
+            raise ValueError(f"cv: fold {number} has {n_both} of {len(kept)} rows both in training and in test")
     return splits
 
 
@@ -232,15 +226,6 @@ def _given(fold: Any, kept: BoolArray) -> Split:
     return train[kept[train]], test[kept[test]]
 
 
-def _check_fold(number: int, split: Split, n_rows: int) -> None:
-    train, test = split
-    if not len(train) or not len(test):
-        raise ValueError(f"cv: fold {number} has no {'test' if len(train) else 'training'} rows")
-    both = np.intersect1d(train, test)
-    if len(both):
-        raise ValueError(f"cv: fold {number} has {len(both)} of {n_rows} rows both in training and in test")
-
-
 # Methods
 
 
@@ -285,11 +270,14 @@ def prepare(
     """Return an unfitted copy of `estimator`, ready for `X`; `sequential` sets every ``n_jobs`` to 1."""
     made = clone(estimator)
     check_complete(made)
-    for prefix, network in _networks(made).items():
+    parts = {"": made} | {f"{name}__": value for name, value in made.get_params().items()}
+    networks = {prefix: part for prefix, part in parts.items() if isinstance(part, BayesianNetworkClassifier)}
+    for prefix, network in networks.items():
         made.set_params(**{f"{prefix}missing": missing})
         if isinstance(network.categorical_features, str):
             made.set_params(**{f"{prefix}categorical_features": categorical_features})
-    if not _takes_frames(made):
+    takes_frames = isinstance(made, Pipeline) or bool(networks)
+    if not takes_frames and not any(isinstance(registry.method_of(part), ClassifierMethod) for part in parts.values()):
         made = Pipeline([("columns", _columns(X, categorical_features, missing)), ("estimator", made)])
     for name, value in made.get_params().items():
         last = name.rpartition("__")[2]
@@ -308,21 +296,17 @@ def fitted_network(model: Any) -> BayesianNetworkClassifier | None:
 
 
 def _resolve(method: Any) -> tuple[str, Any]:
-    if isinstance(method, str):
-        return method, _composed(expressions.parse(method))
     if isinstance(method, tuple) and is_component(method):
         return as_written(method), _composed(Expression(method))
     if isinstance(method, tuple | list) and len(method) == 2 and isinstance(method[0], str):
-        return method[0], _checked(method[1])
-    return type(method).__name__, _checked(method)
-
-
-def _checked(estimator: Any) -> Any:
+        name, estimator = method
+    else:
+        name, estimator = method if isinstance(method, str) else type(method).__name__, method
     if isinstance(estimator, str):
-        return _composed(expressions.parse(estimator))
-    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in ("fit", "predict", "get_params")):
+        return name, _composed(expressions.parse(estimator))
+    if isinstance(estimator, type) or not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
         raise TypeError(f"a method is a name, an estimator, (name, estimator) or (name, parameters), not {estimator!r}")
-    return estimator
+    return name, estimator
 
 
 def _composed(expression: Expression) -> Any:
@@ -338,22 +322,6 @@ def _composed(expression: Expression) -> Any:
             raise UnknownMethodError(f"{error}; to compare with:{hint} {', '.join(BASELINES)}") from None
         baseline = BASELINES[name]
         return pkgutil.resolve_name(baseline.factory)(**{**baseline.parameters, **params})
-
-
-def _networks(estimator: Any) -> Mapping[str, BayesianNetworkClassifier]:
-    """Return the Bayesian-network classifiers in an estimator, by the prefix of their parameters."""
-    if isinstance(estimator, BayesianNetworkClassifier):
-        return {"": estimator}
-    params = estimator.get_params()
-    return {f"{name}__": value for name, value in params.items() if isinstance(value, BayesianNetworkClassifier)}
-
-
-def _takes_frames(estimator: Any) -> bool:
-    """Return whether an estimator is a pipeline, or is or contains a classifier of bnplug or a plugin."""
-    return isinstance(estimator, Pipeline) or any(
-        isinstance(part, BayesianNetworkClassifier) or isinstance(registry.method_of(part), ClassifierMethod)
-        for part in (estimator, *estimator.get_params().values())
-    )
 
 
 def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> Pipeline:

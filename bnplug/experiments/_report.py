@@ -6,6 +6,7 @@ import base64
 import io
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -102,7 +103,27 @@ def write_report(comparison: Comparison, folder: Path, metric: str = "accuracy")
 def parts_of(comparison: Comparison, metric: str = "accuracy") -> list[Part]:
     """Return the table of a comparison, the tests that it allows, and the folds that failed."""
     parts = [Part(f"Comparison: {find_metric(metric).label}", table=comparison.text_table(metric))]
-    parts += [*_tests(comparison, metric), *_tests_within(comparison, metric)]
+    n_datasets, n_methods = comparison.complete(metric).shape
+    if n_datasets >= 2 and n_methods >= 3:
+        test, post_hoc = comparison.friedman(metric), comparison.nemenyi(metric)
+        text = (
+            f"Friedman test over {test.n_datasets} data sets: chi-square {test.chi_square:.3f} with "
+            f"{test.degrees_of_freedom} degrees of freedom, p = {test.p_value:.3g} (Iman and Davenport: "
+            f"F = {test.f_statistic:.3f}, p = {test.f_p_value:.3g}). Nemenyi's critical difference of average ranks "
+            f"at {post_hoc.alpha}: {post_hoc.critical_difference:.3f}."
+        )
+        parts.append(Part(text=text))
+    if n_datasets >= 2 and n_methods >= 2:
+        pairs = comparison.pairs(metric).rename(columns={"sign": "sign test", "t_test": "paired t-test"})
+        text = "Data sets that the first wins, draws and loses; two-sided p-values."
+        parts.append(Part("Every two methods", text, frame_table(pairs.set_index("first"), digits=4)))
+    if metric in FOLD_METRICS and len(comparison.methods) > 1:
+        first = comparison.methods[0]
+        p_values = comparison.corrected_t_tests(first, metric).dropna(how="all").rename_axis("data set")
+        text = "Two-sided p-values of the corrected repeated k-fold t-test."
+        if len(p_values):
+            title = f"{first} against the others, on each data set"
+            parts.append(Part(title, text, frame_table(p_values, digits=4)))
     failures = describe_failures(comparison, with_messages=False)
     if failures:
         parts.append(Part("Folds that failed", WITHOUT_MESSAGES, lines=failures))
@@ -119,44 +140,9 @@ def describe_failures(comparison: Comparison, with_messages: bool = True) -> lis
     return lines
 
 
-def _tests(comparison: Comparison, metric: str) -> list[Part]:
-    """Return the tests over data sets, if there are enough data sets and methods."""
-    n_datasets, n_methods = comparison.complete(metric).shape
-    parts: list[Part] = []
-    if n_datasets >= 2 and n_methods >= 3:
-        test, post_hoc = comparison.friedman(metric), comparison.nemenyi(metric)
-        text = (
-            f"Friedman test over {test.n_datasets} data sets: chi-square {test.chi_square:.3f} with "
-            f"{test.degrees_of_freedom} degrees of freedom, p = {test.p_value:.3g} (Iman and Davenport: "
-            f"F = {test.f_statistic:.3f}, p = {test.f_p_value:.3g}). Nemenyi's critical difference of average ranks "
-            f"at {post_hoc.alpha}: {post_hoc.critical_difference:.3f}."
-        )
-        parts.append(Part(text=text))
-    if n_datasets >= 2 and n_methods >= 2:
-        pairs = comparison.pairs(metric).rename(columns={"sign": "sign test", "t_test": "paired t-test"})
-        text = "Data sets that the first wins, draws and loses; two-sided p-values."
-        parts.append(Part("Every two methods", text, frame_table(pairs.set_index("first"), digits=4)))
-    return parts
-
-
-def _tests_within(comparison: Comparison, metric: str) -> list[Part]:
-    """Return tests of the first method against the others on each data set, if the metric has values per fold."""
-    if metric not in FOLD_METRICS or len(comparison.methods) < 2:
-        return []
-    first = comparison.methods[0]
-    p_values = comparison.corrected_t_tests(first, metric).dropna(how="all")
-    if not len(p_values):
-        return []
-    text = "Two-sided p-values of the corrected repeated k-fold t-test."
-    table = frame_table(p_values.rename_axis("data set"), digits=4)
-    return [Part(f"{first} against the others, on each data set", text, table)]
-
-
 def pictures_of(comparison: Comparison, metric: str) -> dict[str, Axes]:
     """Return the pictures of a comparison by name; none if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return {}
     n_datasets, n_methods = comparison.complete(metric).shape
     drawn = {}

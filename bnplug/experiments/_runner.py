@@ -9,7 +9,7 @@ import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,22 +67,12 @@ def run_unordered(calls: Iterable[Any], n_jobs: int | None, **options: Any) -> G
     ``joblib.delayed``; `options` are further arguments of ``joblib.Parallel``.
     """
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", **options)
-    with workers_deaf_to_interrupts():
+    with ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            # The workers that start here inherit this: they ignore interrupts, and this process stops them quietly.
+            stack.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.SIG_IGN))
         running = parallel(calls)
     yield from running
-
-
-@contextmanager
-def workers_deaf_to_interrupts() -> Iterator[None]:
-    """Let processes that start inside ignore interrupts: this process handles them, and stops the workers quietly."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def run_fold(data: SplitData, estimator: Any, fold: int, missing: str = "ignore", random_state: int = 0) -> Record:
@@ -126,7 +116,12 @@ def _run(job: Job, sequential: bool) -> tuple[dict[str, float], IntArray]:
     data = job.data
     train, test = data.splits[job.fold]
     X_train, y_train, X_test = data.X.iloc[train], data.y.iloc[train], data.X.iloc[test]
-    model = _ready(job, X_train, y_train, sequential)
+    if y_train.nunique() == 1:
+        warnings.warn(f"the training rows have but one class, {y_train.iloc[0]!r}", BnplugWarning, stacklevel=2)
+        model = DummyClassifier()
+    else:
+        model = prepare(job.estimator, X_train, data.categorical_features, job.missing, job.seed, sequential)
+        _warm(job, X_train, y_train, sequential)
     started = time.perf_counter()
     model.fit(X_train, y_train)
     fitted = time.perf_counter()
@@ -176,16 +171,6 @@ def _spread(values: Any, trained: Any, classes: Sequence[Any], absent: float) ->
     placed = np.full((len(values), len(classes)), absent)
     placed[:, pd.Index(classes).get_indexer(list(trained))] = values
     return placed
-
-
-def _ready(job: Job, X: pd.DataFrame, y: pd.Series[Any], sequential: bool) -> Any:
-    """Return the method, ready to be fitted, or a constant classifier if the training rows have a single class."""
-    if y.nunique() == 1:
-        warnings.warn(f"the training rows have but one class, {y.iloc[0]!r}", BnplugWarning, stacklevel=2)
-        return DummyClassifier()
-    model = prepare(job.estimator, X, job.data.categorical_features, job.missing, job.seed, sequential)
-    _warm(job, X, y, sequential)
-    return model
 
 
 def _warm(job: Job, X: pd.DataFrame, y: pd.Series[Any], sequential: bool) -> None:
@@ -279,14 +264,11 @@ class FoldProgress(Progress):
         self.failed += record["error"] is not None
         now = time.monotonic()
         if self.verbose > 1 or (self.verbose and self.is_due(now, _PAUSE)):
-            self.say(self.line(record, now - self.started), now)
-
-    def line(self, record: Record, elapsed: float) -> str:
-        """Return the line after a fold."""
-        failed = f", {self.failed} failed" if self.failed else ""
-        fold = f"{record['dataset']}, {record['method']}, fold {record['fold']}"
-        outcome = f": {record['error']}" if record["error"] and self.verbose > 1 else ""
-        return f"compare: {self.done} of {self.total} folds{failed}, {self.times(elapsed)} ({fold}{outcome})"
+            failed = f", {self.failed} failed" if self.failed else ""
+            fold = f"{record['dataset']}, {record['method']}, fold {record['fold']}"
+            outcome = f": {record['error']}" if record["error"] and self.verbose > 1 else ""
+            times = self.times(now - self.started)
+            self.say(f"compare: {self.done} of {self.total} folds{failed}, {times} ({fold}{outcome})", now)
 
 
 def clock(seconds: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,15 +77,12 @@ class TextTable:
 
     def to_text(self) -> str:
         """Return aligned columns; a star marks the best cells."""
-        body = [[f"{_plain(cell)}{'*' if at in self.best else ' '}" for at, cell in row] for row in self._cells()]
-        lines = [[f"{_plain(head)} " for head in self.columns], *body]
+        lines = [[f"{_plain(head)} " for head in self.columns], *self._body(_plain, "{}*", "{} ")]
         widths = [max(len(line[j]) for line in lines) for j in range(len(self.columns))]
-        printed = [
-            " ".join(
-                [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
-            ).rstrip()
-            for line in lines
-        ]
+        printed = []
+        for name, *values in lines:
+            aligned = [value.rjust(width) for value, width in zip(values, widths[1:], strict=True)]
+            printed.append(" ".join([name.ljust(widths[0]), *aligned]).rstrip())
         rule = "-" * max(map(len, printed))
         if self.n_summary:
             printed.insert(len(printed) - self.n_summary, rule)
@@ -93,24 +90,21 @@ class TextTable:
 
     def to_html(self) -> Safe:
         """Return an HTML table, the best cells emphasized."""
-        rows = [[Cell(cell, "best" if at in self.best else "") for at, cell in row] for row in self._cells()]
+        rows = [
+            [Cell(cell, "best" if (i, j) in self.best else "") for j, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
         return table([map(Cell, self.columns)], rows, n_sums=self.n_summary)
 
     def to_markdown(self) -> str:
         """Return a Markdown table, the best cells bold."""
-        cells = [[(at, to_markdown(cell)) for at, cell in row] for row in self._cells()]
-        body = [[f"**{cell}**" if at in self.best else cell for at, cell in row] for row in cells]
         rule = ["---", *["---:"] * (len(self.columns) - 1)]
-        lines = [[to_markdown(head) for head in self.columns], rule, *body]
+        lines = [[to_markdown(head) for head in self.columns], rule, *self._body(to_markdown, "**{}**")]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular with the rules of the package booktabs, the best cells bold."""
-        body = [
-            [rf"\textbf{{{_latex(cell)}}}" if at in self.best else _latex(cell) for at, cell in row]
-            for row in self._cells()
-        ]
-        printed = [_latex_row(row) for row in body]
+        printed = [_latex_row(row) for row in self._body(_latex, r"\textbf{{{}}}")]
         if self.n_summary:
             printed.insert(len(printed) - self.n_summary, r"\midrule")
         head = _latex_row([_latex(head) for head in self.columns])
@@ -118,20 +112,25 @@ class TextTable:
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *printed, r"\bottomrule"]
         return "\n".join([*lines, r"\end{tabular}"])
 
-    def _cells(self) -> list[list[tuple[tuple[int, int], str]]]:
-        """Return every cell with its position."""
-        return [[((i, j), cell) for j, cell in enumerate(row)] for i, row in enumerate(self.rows)]
+    def _body(self, escape: Callable[[str], str], best: str, other: str = "{}") -> list[list[str]]:
+        """Return all cells, escaped, in the format of the best cells or of the others."""
+        return [
+            [(best if (i, j) in self.best else other).format(escape(cell)) for j, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
 
 
 def metric_table(means: pd.DataFrame, spreads: pd.DataFrame, failed: pd.DataFrame, metric: Metric) -> TextTable:
     """Return a table of means ± standard deviations; the frames have a row per data set and a column per method."""
     shown = means * metric.scale
-    rows = []
-    best = set()
+    rows, best = [], set()
     for i, name in enumerate(shown.index):
         values = shown.iloc[i]
         cells = [_number(value, metric.digits) for value in values]
-        best |= {(i, j + 1) for j in _best(values, cells, metric)}
+        if len(values) > 1 and not values.isna().all():
+            winner = values.argmax() if metric.higher_is_better else values.argmin()
+            # Values with the same text are equally good.
+            best |= {(i, j) for j, cell in enumerate(cells, start=1) if cell == cells[winner]}
         spread = ["" if np.isnan(v) else f" ± {v:.{metric.digits}f}" for v in spreads.iloc[i] * metric.scale]
         errors = [f"{count} failed" if count else "" for count in failed.iloc[i]]
         rows.append([str(name), *(e or c + s for c, s, e in zip(cells, spread, errors, strict=True))])
@@ -164,14 +163,6 @@ def complete_part(means: pd.DataFrame) -> pd.DataFrame:
     """Return the methods with any value, and the data sets on which all of these have one."""
     measured = means.dropna(axis="columns", how="all")
     return measured.dropna() if measured.shape[1] else measured.iloc[:0]
-
-
-def _best(values: pd.Series[float], cells: Sequence[str], metric: Metric) -> list[int]:
-    """Return the positions of the best values; values with the same text are equally good."""
-    if len(values) < 2 or values.isna().all():
-        return []
-    winner = int(values.argmax() if metric.higher_is_better else values.argmin())
-    return [j for j, cell in enumerate(cells) if cell == cells[winner]]
 
 
 def _number(value: float, digits: int) -> str:

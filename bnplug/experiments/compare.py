@@ -276,12 +276,27 @@ def compare(
             nb   tan
     iris  0.95  0.96
     """
-    _check(missing, categorical_features, random_state)
+    choices = {"missing": ["ignore", "em", "drop", "value"], "categorical_features": ["auto", "declared"]}
+    for (name, allowed), value in zip(choices.items(), (missing, categorical_features), strict=True):
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r} is not one of {allowed}")
+    if not isinstance(random_state, int) or random_state < 0:
+        raise ValueError(f"random_state={random_state!r} is not a whole number from 0 on; folds are to be repeatable")
     estimators = resolve_methods(methods)
     data = split_data(datasets, cv, missing, random_state, data_dir, categorical_features)
     jobs = list(_jobs(estimators, data, missing, random_state, bias_variance))
-    settings = _settings(estimators, data, missing, random_state, bias_variance) if output is not None else {}
-    records = _run(jobs, None if output is None else ResultsFile(output, settings), n_jobs, verbose)
+    file = None
+    if output is not None:
+        file = ResultsFile(output, {
+            "bnplug": bnplug.__version__,
+            "methods": {name: _hash_estimator(name, estimator) for name, estimator in estimators.items()},
+            "cv": {one.name: one.cv for one in data},
+            "datasets": {one.name: one.digest() for one in data},
+            "missing": missing,
+            "random_state": random_state,
+            "bias_variance": bias_variance,
+        })  # fmt: skip
+    records = _run(jobs, file, n_jobs, verbose)
     names = [one.name for one in data]
     decomposition = _decompose(records, data) if bias_variance else None
     return Comparison(_frame(records, names, list(estimators)), names, list(estimators), decomposition)
@@ -323,15 +338,6 @@ def hide_features(
     return pd.DataFrame(rows, columns=["method", "missing", "draw", "accuracy"])
 
 
-def _check(missing: str, categorical_features: str, random_state: int) -> None:
-    choices = {"missing": ["ignore", "em", "drop", "value"], "categorical_features": ["auto", "declared"]}
-    for (name, allowed), value in zip(choices.items(), (missing, categorical_features), strict=True):
-        if value not in allowed:
-            raise ValueError(f"{name}={value!r} is not one of {allowed}")
-    if not isinstance(random_state, int) or random_state < 0:
-        raise ValueError(f"random_state={random_state!r} is not a whole number from 0 on; folds are to be repeatable")
-
-
 def _run(jobs: Sequence[Job], file: ResultsFile | None, n_jobs: int | None, verbose: int) -> list[Record]:
     """Run the jobs that are not in the file yet; return the records of all."""
     records = {_key(record): record for record in (file.records if file else [])}
@@ -357,21 +363,6 @@ def _jobs(
             if fold < len(one.splits):
                 for method, estimator in estimators.items():
                     yield Job(one.only(fold), method, estimator, fold, missing, seed, keep_predictions)
-
-
-def _settings(
-    estimators: Mapping[str, Any], data: Sequence[SplitData], missing: str, random_state: int, bias_variance: bool
-) -> dict[str, Any]:
-    """Return the settings that determine the results, for the results file."""
-    return {
-        "bnplug": bnplug.__version__,
-        "methods": {name: _hash_estimator(name, estimator) for name, estimator in estimators.items()},
-        "cv": {one.name: one.cv for one in data},
-        "datasets": {one.name: one.digest() for one in data},
-        "missing": missing,
-        "random_state": random_state,
-        "bias_variance": bias_variance,
-    }
 
 
 def _hash_estimator(name: str, estimator: Any) -> str:

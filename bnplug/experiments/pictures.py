@@ -51,11 +51,22 @@ def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
     for tick in range(lowest, highest + 1):
         ax.plot([tick, tick], [0, -0.15], color=INK, linewidth=1.2)
         ax.text(tick, -0.25, str(tick), ha="center", va="bottom", color=INK)
-    _draw_ruler(ax, lowest, highest, result.critical_difference)
+    difference = result.critical_difference
+    end = min(lowest + difference, highest)
+    ax.plot([lowest, end], [-1.0, -1.0], color=ACCENT, linewidth=2)
+    # A ruler longer than the line of ranks has no mark at its end.
+    for x in [lowest] if difference > highest - lowest else [lowest, end]:
+        ax.plot([x, x], [-1.1, -0.9], color=ACCENT, linewidth=2)
+    ax.text(lowest, -1.18, f"critical difference {difference:.2f}", va="bottom", color=ACCENT)
     for place, (name, rank) in enumerate(ranks.items()):
         left = place < n_left
         level = depth + 0.45 * (place if left else len(ranks) - 1 - place) + 0.2
-        _draw_method(ax, f"{name}  {rank:.2f}", rank, level, lowest if left else highest, left)
+        side = lowest if left else highest
+        ax.plot([rank, rank, side], [0, level, level], color=INK, linewidth=1, zorder=1)
+        ax.annotate(
+            f"{name}  {rank:.2f}", (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center",
+            color=INK, ha="right" if left else "left", annotation_clip=False, parse_math=False,
+        )  # fmt: skip
     for number, (start, end) in enumerate(bars):
         level = 0.3 + 0.22 * number
         ends = [max(start, lowest), min(end, highest)]
@@ -92,12 +103,20 @@ def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:
     shared = comparison.complete(metric)
     seconds = comparison.table("fit_seconds").loc[shared.index, shared.columns]
     ax = new_axes((6.5, 4.2))
+    from matplotlib.ticker import LogLocator, NullLocator
+
     ax.set_xscale("log")
     points = np.column_stack([np.exp(np.log(seconds).mean()), shared.mean() * measure.scale])
     for number, (x, y) in enumerate(points):
         ax.scatter([x], [y], color=colour(number), marker=mark(number), s=60, zorder=3)
     ax.margins(x=0.2, y=0.15)
-    _span_a_decade(ax)
+    low, high = ax.get_xlim()
+    # An axis that spans at least a factor of ten has ticks, and small differences look small.
+    widen = max(1.0, 10 * low / high) ** 0.5
+    ax.set_xlim(low / widen, high * widen)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set(xlabel=find_metric("fit_seconds").label, ylabel=measure.label)
     _label_points(ax, [str(name) for name in shared.columns], points)
     return finish(ax)
@@ -127,35 +146,6 @@ def _bars(result: Nemenyi | BonferroniDunn) -> list[tuple[float, float]]:
     return [(start - 0.03, end + 0.03) for start, end in bars]
 
 
-def _draw_ruler(ax: Axes, lowest: float, highest: float, difference: float) -> None:
-    """Draw the length of the critical difference, without an end mark if it exceeds the line of ranks."""
-    level, end = -1.0, min(lowest + difference, highest)
-    ax.plot([lowest, end], [level, level], color=ACCENT, linewidth=2)
-    for place in [lowest] if difference > highest - lowest else [lowest, end]:
-        ax.plot([place, place], [level - 0.1, level + 0.1], color=ACCENT, linewidth=2)
-    ax.text(lowest, level - 0.18, f"critical difference {difference:.2f}", va="bottom", color=ACCENT)
-
-
-def _draw_method(ax: Axes, text: str, rank: float, level: float, side: float, left: bool) -> None:
-    ax.plot([rank, rank, side], [0, level, level], color=INK, linewidth=1, zorder=1)
-    ax.annotate(
-        text, (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center", color=INK,
-        ha="right" if left else "left", annotation_clip=False, parse_math=False,
-    )  # fmt: skip
-
-
-def _span_a_decade(ax: Axes) -> None:
-    """Widen a logarithmic axis to at least a factor of ten: it then has ticks, and small differences look small."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    low, high = ax.get_xlim()
-    widen = max(1.0, 10 * low / high) ** 0.5
-    ax.set_xlim(low / widen, high * widen)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter("{x:g}")
-
-
 # Labels of points
 
 
@@ -171,22 +161,24 @@ def _label_points(ax: Axes, names: Sequence[str], points: FloatArray) -> None:
     places = dots * ax.transData.transform(points)
     room, *taken = (dots * np.array(part.get_window_extent().extents) for part in (ax, *ax.texts))
     texts = _join(names, places)
-    sizes = dots * np.array([_text_size(ax, text) for text in texts.values()]).reshape(-1, 2)
+    drawn = [ax.text(0, 0, text, fontsize=_FONT, parse_math=False) for text in texts.values()]
+    sizes = dots * np.array([text.get_window_extent().size for text in drawn]).reshape(-1, 2)
+    for text in drawn:
+        text.remove()
     centres = _place_labels(places[list(texts)], sizes, room, taken)
-    for (number, text), centre, size in zip(texts.items(), centres, sizes, strict=True):
+    for (number, label), centre, size in zip(texts.items(), centres, sizes, strict=True):
         offset = centre - places[number]
         near = np.all(np.abs(offset) < size / 2 + (_AWAY[0] + _AWAY[1]) / 2)
         ax.annotate(
-            text, tuple(points[number]), tuple(offset), textcoords="offset points", ha="center", va="center",
+            label, tuple(points[number]), tuple(offset), textcoords="offset points", ha="center", va="center",
             fontsize=_FONT, color=INK, parse_math=False, in_layout=False, arrowprops=None if near else _LEADER,
         )  # fmt: skip
 
 
 def _place_labels(points: FloatArray, sizes: FloatArray, room: FloatArray, taken: Sequence[FloatArray]) -> FloatArray:
-    """Return the centers [n, 2] of boxes beside points, chosen greedily, the most crowded points first.
+    """Return the centers [n, 2] of boxes of these `sizes` beside points, the most crowded points first.
 
-    All lengths are in points. `points` and `sizes` (widths and heights) have shape [n, 2]; `room` and the boxes in
-    `taken`, which are to be avoided, are left, bottom, right and top.
+    `room` and the boxes in `taken`, which are to be avoided, are left, bottom, right and top.
     """
     marks = np.hstack([points - _MARK, points + _MARK])
     boxes, centres = list(taken), np.empty_like(points)
@@ -217,10 +209,3 @@ def _join(names: Sequence[str], places: FloatArray) -> dict[int, str]:
         same = (first for first in groups if np.abs(places[first] - places[number]).max() < 1.0)
         groups.setdefault(next(same, number), []).append(name)
     return {number: ", ".join(group) for number, group in groups.items()}
-
-
-def _text_size(ax: Axes, text: str) -> FloatArray:
-    drawn = ax.text(0, 0, text, fontsize=_FONT, parse_math=False)
-    size = np.array(drawn.get_window_extent().size)
-    drawn.remove()
-    return size

@@ -61,9 +61,6 @@ class ResultsFile:
         beginning = b'{"%s"' % _HEADER_KEY.encode()
         if not beginning.startswith(content[: len(beginning)]):
             raise ValueError(f"{self.path} is not a results file; give the results another name")
-        if not self.path.parent.is_dir():
-            folder = str(self.path.parent)
-            raise FileNotFoundError(f"there is no folder {folder!r} for {self.path.name!r}: make it first")
         write_atomically(self.path, json.dumps({_HEADER_KEY: _VERSION, "settings": settings}) + "\n")
 
 

@@ -127,17 +127,17 @@ class Objective:
         return value, gradient
 
     def with_own(
-        self, values: FloatArray, own: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS
+        self, values: FloatArray, own_values: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS
     ) -> tuple[float, FloatArray, FloatArray]:
         """Return the sum with different values for the class of each row, and the derivatives by both arrays.
 
-        In a row with the class y, the log joint of y is increased by the sum of the row's entries in `own`, an array in
-        the layout of `values`: for example, by the effect of leaving the row out. Other classes use `values` alone. An
-        objective created with `tables` does not support this.
+        In a row with the class y, the log joint of y is increased by the sum of the row's entries in `own_values`, an
+        array in the layout of `values`: for example, by the effect of leaving the row out. Other classes use `values`
+        alone. An objective created with `tables` does not support this.
         """
         if self._exact:
             raise ValueError("with_own does not support an objective created with `tables`")
-        value, gradient, of_own = self._blocks.sum("sum", values, loss, params, own)
+        value, gradient, of_own = self._blocks.sum("sum", values, loss, params, own_values)
         return value, gradient, of_own
 
 
@@ -188,13 +188,15 @@ class _RowsOfBlock:
         rows = shared.members, shared.bounds, shared.index, self._y, self._weights
         return CompactRows(*rows, self._merged, self._gradients[0], *self._blocks[0])
 
-    def sum(self, values: FloatArray, loss: Loss, params: FloatArray, own: FloatArray | None = None) -> tuple[Any, ...]:
-        """Return the sum of `loss` over the rows of the block, its derivative and, if `own` is given, that by `own`."""
+    def sum(
+        self, values: FloatArray, loss: Loss, params: FloatArray, own_values: FloatArray | None = None
+    ) -> tuple[Any, ...]:
+        """Return the sum of `loss` over the block's rows, its derivative and, if `own_values` is given, that by it."""
         shared, gradients, own_merged = self._shared, [self._gradients], None
         merge(values, shared.members, shared.bounds, self._merged)
-        if own is not None:
+        if own_values is not None:
             own_merged = np.empty_like(self._merged)
-            merge(own, shared.members, shared.bounds, own_merged)
+            merge(own_values, shared.members, shared.bounds, own_merged)
             gradients.append([np.zeros_like(own_merged) for _ in self._parts])
         run_part = partial(self._run_part, loss, params, own_merged)
         sums = run_in_threads(run_part, self._parts, self._blocks, *gradients, n_jobs=self.n_jobs)
@@ -213,7 +215,7 @@ class _RowsOfBlock:
         self,
         loss: Loss,
         params: FloatArray,
-        own: FloatArray | None,
+        own_values: FloatArray | None,
         bounds: tuple[int, int],
         scratch: FloatArray,
         gradient: FloatArray,
@@ -229,8 +231,8 @@ class _RowsOfBlock:
             L, dL, index = joint[: high - low], derivative[: high - low], self._shared.index[low:high]
             y = self._y[low:high]
             gather(index, self._merged, L)
-            if own is not None:
-                gather_own(index, own, y, L)
+            if own_values is not None:
+                gather_own(index, own_values, y, L)
             total += loss(L, y, self._weights[low:high], params, dL)
             scatter(index, dL, others, gradient)
             if of_own is not None:
@@ -241,9 +243,8 @@ class _RowsOfBlock:
 class _IncompleteRows:
     """The rows of one block, if some lack a cell that the class's terms read; `complete` are the others.
 
-    L[m, c] = log P(c, known cells of row m) is the log of a sum over all completions of the product of all tables. Its
-    derivative by a log parameter is the probability of that cell given c and the known cells. The gradient of a loss
-    therefore consists of expected counts, weighted by the derivatives of the loss.
+    The derivative of a log joint by a log parameter is the probability of its cell given the class and the known cells:
+    the gradient of a loss consists of expected counts, weighted by the derivatives of the loss.
     """
 
     def __init__(
@@ -286,11 +287,7 @@ class _IncompleteRows:
 
 
 class _AsTheyAre:
-    """The product of the tables as they are.
-
-    Normalizing the tables of a C1 structure moves factors between them and, if the class has no parents, divides by a
-    number that is the same for all rows: the posterior is that of the normalized network.
-    """
+    """The product of the tables as they are, whose posterior is that of the network if the class has no parents."""
 
     def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
         self._base = Expectation(tables, target)
@@ -315,11 +312,7 @@ class _AsTheyAre:
 
 
 class _ThroughNetwork(_AsTheyAre):
-    """The normalized network, if the class has parents.
-
-    Normalizing divides by numbers that depend on the class's parents. If these are missing, that changes the posterior,
-    and training must use the posterior of the network.
-    """
+    """The normalized network: dividing by numbers that depend on missing parents of the class changes the posterior."""
 
     def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
         super().__init__(tables, target, terms)

@@ -22,7 +22,7 @@ LONGEST_CAUSE = 300
 _T = TypeVar("_T")
 
 
-def contain(where: str, call: Callable[[], _T], who: str = "") -> _T:
+def contain(where: str, call: Callable[[], _T], who: str | Callable[[], str] = "") -> _T:
     """Call a plugin's code, and turn any exception into a `PluginError` of one line: `who` failed, where and why.
 
     This includes ``SystemExit``, the panics of compiled extensions, and a ``KeyboardInterrupt`` that the plugin itself
@@ -44,7 +44,8 @@ def contain(where: str, call: Callable[[], _T], who: str = "") -> _T:
         cause = one_line(error, LONGEST_CAUSE)
         if not isinstance(error, ContractError):
             cause = f"{where}: {type(error).__name__}: {cause}".removesuffix(": ")
-        raise PluginError(f"{who} failed: {cause}" if who else cause) from error
+        name = who() if callable(who) else who
+        raise PluginError(f"{name} failed: {cause}" if name else cause) from error
 
 
 @contextmanager

@@ -343,14 +343,14 @@ def discovered() -> Discovery:
         return _Current.discovery
 
 
-def _with_registered(found: Discovery, *changed: str) -> Discovery:
+def _with_registered(current: Discovery, *changed: str) -> Discovery:
     """Return a discovery with everything that was registered; `changed` are the owners to ask again."""
-    loaded = [one for one in found.loaded if one.plugin.owner not in changed]
+    loaded = [one for one in current.loaded if one.plugin.owner not in changed]
     there = {one.plugin.owner for one in loaded}
     new = [owner for owner in one_file.REGISTERED if owner not in there]
     for owner in new:
         loaded.append(_load(_one_file(owner), loaded))
-    return _discovery_of(loaded) if new else found
+    return _discovery_of(loaded) if new else current
 
 
 def add_registered(owner: str) -> None:
@@ -377,8 +377,8 @@ def load_files(paths: Iterable[str | os.PathLike[str]]) -> None:
     refresh()
     try:
         with warnings.catch_warnings(record=True) as caught:
-            found = discovered()
-        for one in found.loaded:
+            current = discovered()
+        for one in current.loaded:
             if one.plugin.owner in added and one.status != "ok":
                 raise PluginError("; ".join(one.causes))
     except PluginError:

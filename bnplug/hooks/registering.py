@@ -65,11 +65,11 @@ def register(descriptor: Descriptor | click.Command, /) -> None:
 
 def _add(owner: str, method: Descriptor) -> None:
     """Register a method that belongs to `owner`; raise a ``ValueError`` if its name is taken."""
-    registered, found = one_file.REGISTERED.get(owner, {}), discovery.discovered()
+    registered, current = one_file.REGISTERED.get(owner, {}), discovery.discovered()
     for name in (method.name, *method.aliases):
-        for claim in found.names.claims(method.kind, name):
+        for claim in current.names.claims(method.kind, name):
             if claim.method is not registered.get((claim.method.kind, claim.method.name)):
-                taker = found.providers[claim.method.kind, found.names.shortest(claim)]
+                taker = current.providers[claim.method.kind, current.names.shortest(claim)]
                 raise ValueError(f"{taker} has a {method.kind} {name!r} already; register yours under another name")
     if reason := discovery.reserved(method):
         raise ValueError(reason)

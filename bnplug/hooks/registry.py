@@ -120,9 +120,9 @@ def reproduction(name: str, /) -> Reproduction:
 
 def network_format(name: str, /) -> NetworkFormat:
     """Return a format of network files, with its ``write`` and ``read`` functions imported."""
-    found: Any = find(Kind.FORMAT, name)
-    parts = [part for part in ("write", "read") if getattr(found, part) is not None]
-    return cast(NetworkFormat, replace(found, **{part: _function(found, part) for part in parts}))
+    registered: Any = find(Kind.FORMAT, name)
+    parts = [part for part in ("write", "read") if getattr(registered, part) is not None]
+    return cast(NetworkFormat, replace(registered, **{part: _function(registered, part) for part in parts}))
 
 
 def command(name: str, /) -> click.Command:
@@ -172,19 +172,19 @@ def methods(kind: str | None = None, **flags: bool) -> list[Descriptor]:
         hint = f"{did_you_mean(flag, known)} Flags: {', '.join(known) or 'none'}"
         raise TypeError(f"no {'method' if kind is None else kinds[0]} has the flag {flag!r}.{hint}")
     registered = discovery.discovered().methods.values()
-    found = [method for wanted in kinds for method in registered if method.kind == wanted]
-    return [method for method in found if all(getattr(method, flag, None) is flags[flag] for flag in flags)]
+    wanted_methods = [method for wanted in kinds for method in registered if method.kind == wanted]
+    return [method for method in wanted_methods if all(getattr(method, flag, None) is flags[flag] for flag in flags)]
 
 
 def listing(kind: str, attribute: str) -> str:
-    """Return the names of the registered methods of a kind whose classes have an attribute, for messages.
+    """Return the names of the registered methods of a kind whose classes have an attribute that is true, for messages.
 
     A class that cannot be imported is omitted.
     """
     names = []
     for method in methods(kind):
         with suppress(PluginError, ContractError):
-            if hasattr(_factory(cast(Method, method)), attribute):
+            if getattr(_factory(cast(Method, method)), attribute, False):
                 names.append(repr(name_of(method)))
     return ", ".join(sorted(names))
 
@@ -317,36 +317,36 @@ def make(method: Method, params: Mapping[str, Any]) -> Any:
     """Create an instance of a registered method with the given parameters of its constructor."""
     factory = _factory(method)
     params = renamed(method, params)
-    check_parameters(f"{method.kind} {name_of(method)!r}", factory, params)
-    return contain("construction", partial(factory, **params), _label(method))
+    check_parameters(method, factory, params)
+    return contain("construction", partial(factory, **params), partial(_label, method))
 
 
 def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of a method by their current names; an earlier name gives a `DeprecatedNameWarning`."""
-    what = f"{method.kind} {name_of(method)!r}"
     present: dict[str, Any] = {}
     for given, value in params.items():
         old, nested, inner = given.partition("__")
         new = method.parameter_aliases.get(old, old)
         if new != old:
-            warn_deprecated(f"the parameter {old!r} of {what} is called {new!r} now")
+            warn_deprecated(f"the parameter {old!r} of {_kind_and_name(method)} is called {new!r} now")
         if new + nested + inner in present:
+            what = _kind_and_name(method)
             raise TypeError(f"{what} is given the parameter {new!r} twice, by its old name and by its new one")
         present[new + nested + inner] = value
     return present
 
 
-def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
+def check_parameters(what: str | Method, factory: type, given: Mapping[str, Any]) -> None:
     """Raise a ``TypeError`` that names `what` unless a class can be called with the given parameters."""
     parameters = _parameters(factory)
     names = [parameter.name for parameter in parameters]
     for name in given:
         if name not in names:
             hint = f"{did_you_mean(name, names)} Its parameters: {', '.join(names) or 'none'}."
-            raise TypeError(f"{what} has no parameter {name!r}.{hint}")
+            raise TypeError(f"{_kind_and_name(what)} has no parameter {name!r}.{hint}")
     for parameter in parameters:
         if parameter.default is inspect.Parameter.empty and parameter.name not in given:
-            raise TypeError(f"{what} needs the parameter {parameter.name!r}")
+            raise TypeError(f"{_kind_and_name(what)} needs the parameter {parameter.name!r}")
 
 
 def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
@@ -384,6 +384,10 @@ def _why_unknown(kind: Kind, name: str) -> str:
     return reason + listing + hint
 
 
+def _kind_and_name(what: str | Method) -> str:
+    return what if isinstance(what, str) else f"{what.kind} {name_of(what)!r}"
+
+
 def _label(method: Descriptor) -> str:
     return f"{method.kind} {method.name!r} of {provider(method)}"
 
@@ -394,7 +398,7 @@ def _import(method: Descriptor, target: Callable[..., Any] | str) -> object:
     resolve = partial(pkgutil.resolve_name, target)
     if target.partition(":")[0] not in sys.modules:
         resolve = partial(within_limits, resolve)
-    return contain(f"import of {target}", resolve, _label(method))
+    return contain(f"import of {target}", resolve, partial(_label, method))
 
 
 def _function(method: Descriptor, field: str) -> Callable[..., Any]:

@@ -20,9 +20,10 @@ def check_components(owner: object) -> None:
     does not say. Components given as instances are checked too.
     """
     components = list(_components(owner))
-    if getattr(registry.method_of(owner), "needs_decomposable", False):
-        for kind, score in components:
-            if kind == Kind.SCORE_FUNCTION and _is_decomposable(score) is False:
+    scores = [component for kind, component in components if kind == Kind.SCORE_FUNCTION]
+    if scores and getattr(registry.method_of(owner), "needs_decomposable", False):
+        for score in scores:
+            if _is_decomposable(score) is False:
                 names = _names(Kind.SCORE_FUNCTION, decomposable=True)
                 raise ValueError(f"{_name(owner)} needs a decomposable score; {_name(score)} is not one. Use {names}.")
     for _, component in components:

@@ -242,8 +242,10 @@ def plain_display(frame: pd.DataFrame) -> str:
 # Pages are shared: they contain rows of data only on request, and say what they contain.
 
 
-def check_rows(rows: Any, X: Any) -> None:
-    """Raise a ``ValueError`` unless `rows`, the number of rows in a page, is valid."""
+def check_rows(rows: Any, X: Any, y: Any = None) -> None:
+    """Raise a ``ValueError`` unless `rows`, the number of rows in a page, is valid, and `X` comes with `y`."""
+    if X is None and y is not None:
+        raise ValueError("y is given without X: pass the rows that the labels belong to")
     if isinstance(rows, bool) or not isinstance(rows, numbers.Integral) or rows < 0:
         raise ValueError(f"rows={rows!r} must be a whole number of at least 0")
     if rows and X is None:

@@ -42,11 +42,9 @@ class Clique(NamedTuple):
 
 
 class MoralGraph:
-    """The graph that connects the variables of each table, for removing variables one by one.
+    """The graph that connects the variables of each table (by default of each family), for removing variables.
 
-    Removing a variable connects its neighbors, in time proportional to the square of their number. Callers that refuse
-    large cliques stop at the first one. `scopes` are the variables of each table, by default all families; variables
-    in `kept` are never removed. `sizes` holds the number of cells of the clique of each remaining variable.
+    Variables in `kept` are never removed. `sizes` holds the number of cells of the clique of each remaining variable.
     """
 
     def __init__(
@@ -104,15 +102,12 @@ def families(tables: LogTables) -> list[tuple[str, ...]]:
 
 
 def elimination_order(tables: LogTables, kept: Iterable[str] = ()) -> list[str]:
-    """Return the order in which variables are summed out: always the one with the smallest clique next.
-
-    Once the smallest clique is too large for any memory, the remaining variables follow by the current size of their
-    cliques: whatever their order, inference then needs evidence on some of them.
-    """
+    """Return the order in which variables are summed out: always the one with the smallest clique next."""
     graph, order = MoralGraph(tables, kept=kept), []
     while graph.sizes:
         clique = graph.take_smallest()
         order.append(clique.variable)
+        # No memory holds larger cliques: whatever the order of the other variables, some of them need evidence.
         if clique.n_cells > _MOST_CELLS or len(clique.neighbours) >= _MOST_VARIABLES:
             break
     return order + sorted(graph.sizes, key=graph.sizes.__getitem__)
@@ -198,11 +193,10 @@ def connected(factors: Sequence[Factor], name: str) -> list[Factor]:
 
 
 class Factors:
-    """The remaining factors by number, and for each variable in `hidden` the numbers of those that mention it.
+    """The remaining factors by number, and for each variable to sum out the numbers of those that mention it.
 
-    The order of elimination is found first, from the scopes alone. A clique with more than `max_clique_size` cells is
-    therefore refused before any table is computed. Variables in `kept` are not summed out. The list of a variable is
-    up to date once :meth:`cheapest` has returned it; before that it may include factors that no longer exist.
+    A clique with more than `max_clique_size` cells is refused before any table is computed. Lists in `hidden` may
+    include factors that no longer exist until :meth:`cheapest` returns their variable.
     """
 
     def __init__(

@@ -1,7 +1,4 @@
-"""The tables of a network as flat arrays, and their instantiation with the observed cells of a row.
-
-The instantiated tables, the factors of a row, depend on its missing features and the class alone.
-"""
+"""The tables of a network as flat arrays, and their instantiation with the observed cells of a row."""
 
 from __future__ import annotations
 
@@ -105,10 +102,7 @@ def flat_tables(tables: LogTables, target: str) -> FlatTables:
 
 
 def with_logs(flat: FlatTables, logs: FloatArray) -> FlatTables:
-    """Return the tables of the same network with other log parameters, in the order of memory.
-
-    No table counts as normalized then, because checking would take time.
-    """
+    """Return the same network with other log parameters, in the order of memory; no table counts as normalized."""
     nodes = flat.nodes.copy()
     nodes["low"] = np.minimum(np.minimum.reduceat(np.where(np.isfinite(logs), logs, 0.0), nodes["start"]), 0.0)
     nodes["high"] = np.maximum(np.maximum.reduceat(logs, nodes["start"]), 0.0)
@@ -198,10 +192,9 @@ def read_row(codes, m, missing, target, variables):  # type: ignore[no-untyped-d
 
 @inner_kernel(allocates=False)
 def mark(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
-    """Find the missing features that matter for the posterior; return whether there are any.
+    """Find the missing features that matter for the posterior, and return whether any exist.
 
-    Barren nodes do not matter. Of the others, those that tables connect with the class are relevant; all else is the
-    same for every class.
+    These are the features, apart from barren ones, that tables connect with the class.
     """
     _mark_needed(nodes, axes, both_ways, variables)
     # The tables in one direction, then in the other, until nothing changes.
@@ -267,10 +260,7 @@ def mark_all(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def collect(nodes, target, variables, axes, factors, end):  # type: ignore[no-untyped-def]
-    """Instantiate each table that has a relevant feature, and put it in its bucket; count them.
-
-    end: from where on there is room for their axes.
-    """
+    """Instantiate tables that have a relevant feature, put them in buckets, and count them; `end` is room for axes."""
     n = np.int64(0)
     for v in range(nodes.shape[0]):
         if not variables[v].touched:

@@ -1,8 +1,7 @@
 """Groups of missing variables that share families: each group can be summed out, or maximized, separately.
 
-For rows with few missing cells this needs no cliques: the joint states of a group are enumerated. Their most probable
-states are found for many rows at once, one class after the other; ties, and groups with too many joint states, are left
-to :func:`bnplug.inference.most_probable.most_probable`, which uses the same rule for ties.
+The joint states of a group are enumerated. Ties, and groups with too many joint states, are left to
+:func:`bnplug.inference.most_probable.most_probable`, which uses the same rule for ties.
 """
 
 from __future__ import annotations
@@ -112,11 +111,7 @@ def find_group(network, first, opened, concerned, group):  # type: ignore[no-unt
 
 @inner_kernel(allocates=False)
 def lay_out(row, fold, target, network, n_group, scratch):  # type: ignore[no-untyped-def]
-    """Find the families of a group; return their number.
-
-    The positions of each family's numbers for the first joint state go to `places` of the Scratch, the strides of the
-    group's variables to `moves`, and that of the class to `by_class`.
-    """
+    """Find the families of a group: fill `places`, `moves` and `by_class` of the Scratch; return their number."""
     group, moves, n_families = scratch.group, scratch.moves, 0
     for v in range(row.shape[0]):
         if not scratch.concerned[v] or not reads_open(network, v, scratch.open_yet):

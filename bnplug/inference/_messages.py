@@ -1,21 +1,23 @@
 """Messages between the cliques of a network, each computed once for all rows that share its factors.
 
 A message is the product of the factors in the bucket of a variable, summed over that variable. Its factors are listed
-by number: tables as instantiated by rows, and other messages. Rows whose lists agree share the message.
-
-Products are taken of plain numbers as long as known bounds rule out underflow and overflow, otherwise of logarithms. If
-the bounds grow wide, the largest number is moved out of the message, which is exact for any number of features.
+by number: tables as instantiated by rows, and other messages. Rows whose lists agree share the message. Products are
+taken of plain numbers as long as known bounds rule out underflow and overflow, otherwise of logarithms. If the bounds
+grow wide, the largest number is moved out of the message.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.compiling import inner_kernel
+from bnplug.inference._cliques import fits
 from bnplug.inference._flat_tables import AXIS, FACTOR, LOG, PLAIN, TABLE, VARIABLE, FlatTables, record
+from bnplug.model.log_tables import LogTables
 
 # A place of a hash table: a list of factors, as the number of a shorter list and the factor that it adds; the list's
 # own number, or 0 at a free place; the message of a bucket with these factors, or 0.
@@ -41,10 +43,7 @@ _WIDE = 250.0
 
 @inner_kernel(allocates=False)
 def send_messages(nodes, order, target, max_cells, memo, n_factors):  # type: ignore[no-untyped-def]
-    """Sum all relevant features out: what is left is in the bucket of the class. Return what became of the row.
-
-    n_factors: how many factors `collect` found. A message that the memo lacks is computed, and added to it.
-    """
+    """Sum all relevant features out: what is left is in the bucket of the class. Return what became of the row."""
     variables, _, factors, _, slots, _, counters = memo
     used = counters[0]
     used.scale = 0.0
@@ -146,10 +145,7 @@ def _open(variables, v, factors, message, used):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def _lay_axes(nodes, v, variables, target, axes, factors, message, stamp, max_cells):  # type: ignore[no-untyped-def]
-    """Append the axes of the separator, ascending by rank; return its number of cells, or -1 if there are too many.
-
-    The separator consists of all variables of the factors in v's bucket, except v.
-    """
+    """Append the axes of the separator (v's bucket without v) by rank; return its number of cells, -1 if too many."""
     first, end, room = message.axes, message.axes, max_cells // nodes[v].card
     variables[v].stamp = stamp
     f = variables[v].bucket
@@ -267,10 +263,7 @@ def advance(message, axes, factors, strides):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def multiply(numbers, message, end, factors, card, width, block, changed):  # type: ignore[no-untyped-def]
-    """Multiply the parts up to `end`; return where the block of products is. Blocks that have not changed stay.
-
-    block: where a block of ones is, behind which are the others; changed: as `advance` returns it.
-    """
+    """Multiply the parts up to `end`, with blocks behind a `block` of ones; return where the block of products is."""
     for b in range(message.parts, end):
         if factors[b].depth <= changed:
             times(numbers, factors[b], block, block + card * width, width, card, width)
@@ -397,6 +390,10 @@ class Memo:
     def n_rows(self) -> int:
         """The number of rows processed since the messages were last cleared."""
         return int(self.arrays[-1]["rows"][0])
+
+    def fits(self, tables: LogTables, scopes: Iterable[tuple[str, ...]], limit: float) -> bool:
+        """Whether summing the factors of a row in the network's order needs no table with more than `limit` cells."""
+        return fits(tables, scopes, [tables.names[v] for v in self._flat.order], limit)
 
     def make_room(self) -> None:
         """Forget all messages; take larger arrays where some were used again, or where one row fills them."""

@@ -1,10 +1,9 @@
 """Likelihood weighting, compiled: draws of what is missing, each weighted by how likely it makes what is known.
 
 A draw goes through the nodes parents first. A missing feature gets a state by its table, given the states of its
-parents; any other node multiplies the weight by its parameter. The class is held at each of its states in turn. Random
-numbers depend on the seed, on what the row knows and on the class alone: equal rows get equal answers.
-
-Numbers are drawn by SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+parents; any other node multiplies the weight by its parameter. The class is held at each of its states in turn. Equal
+rows get equal answers. SplitMix64 draws the numbers (Steele, Lea, Flood: Fast splittable pseudorandom number
+generators, 2014).
 """
 
 from __future__ import annotations
@@ -51,10 +50,10 @@ def _cell(v, nodes, axes, target, variables):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def _draw(nodes, axes, parents_first, target, own, variables, tables, stream):  # type: ignore[no-untyped-def]
+def _draw(nodes, axes, parents_first, target, steps, variables, tables, stream):  # type: ignore[no-untyped-def]
     """Draw the relevant features; return the logarithm of the weight.
 
-    own: the stride of each node along its own axis; tables: float64 (3, cells), the sums of probabilities up to each
+    steps: the stride of each node along its own axis; tables: float64 (3, cells), the sums of probabilities up to each
     state, log parameters, and the logarithms of the sums of whole columns.
     """
     weight = 0.0
@@ -66,21 +65,21 @@ def _draw(nodes, axes, parents_first, target, own, variables, tables, stream):  
             stream[0] += _STEP
             uniform = np.float64(_mixed(stream[0]) >> _11) * 2.0**-53
             state = np.int64(0)
-            while uniform >= tables[0, cell + state * own[v]]:
+            while uniform >= tables[0, cell + state * steps[v]]:
                 state += 1
             variables[v].state = state
             weight += tables[2, cell]
         else:
-            weight += tables[1, cell + variables[v].state * own[v]]
+            weight += tables[1, cell + variables[v].state * steps[v]]
     return weight
 
 
 @inner_kernel(allocates=False)
-def _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end):  # type: ignore[no-untyped-def]
+def _add_weights(nodes, axes, parents_first, target, steps, variables, tables, stream, at, end):  # type: ignore[no-untyped-def]
     """Draw until the current row and class have `end` draws, and sum their weights."""
     largest, total, squares = at.largest, at.total, at.squares
     for _ in range(at.draws, end):
-        weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+        weight = _draw(nodes, axes, parents_first, target, steps, variables, tables, stream)
         if weight > largest:
             shrunk = np.exp(largest - weight)
             total, squares, largest = total * shrunk + 1.0, squares * shrunk * shrunk + 1.0, weight
@@ -102,50 +101,33 @@ def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no
 
 
 @kernel(allocates=False)
-def estimate(  # type: ignore[no-untyped-def]
-    network,
-    axes,
-    own,
-    tables,
-    codes,
-    missing,
-    rows,
-    complete,
-    seed,
-    n,
-    most,
-    variables,
-    stream,
-    progress,
-    joint,
-    errors,
-):
+def estimate(network, codes, missing, rows, complete, drawing, joint, errors):  # type: ignore[no-untyped-def]
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
-    network: the first fields of FlatTables; rows: the rows to process; complete: whether to include tables that are the
-    same for all classes; most: the number of draws to make in this call;
-    stream: uint64 (2,), the state of the random numbers; progress: PROGRESS (1,), initially zeros. Returns whether all
-    rows are done; if not, the next call continues. errors[m, c]: the logarithm of the relative standard error of the
-    estimate that was added to the joint.
+    network: the first fields of FlatTables, its axes, and the strides and tables of `_draw`; drawing: the seed, n, the
+    number of draws to make in this call, VARIABLE (n,), the state of the random numbers, uint64 (2,), and PROGRESS
+    (1,), initially zeros; complete: whether to include tables that are the same for all classes. Returns whether all
+    `rows` are done; if not, the next call continues. errors[m, c]: the logarithm of the standard error of the joint.
     """
-    nodes, both_ways, _, target, _ = network
+    (nodes, both_ways, _, target, _), axes, steps, tables = network
+    seed, n, most, variables, stream, progress = drawing
     parents_first = both_ways[nodes.shape[0] :]
     at = progress[0]
     while at.row < rows.shape[0]:
         m = rows[at.row]
         read_row(codes, m, missing, target, variables)
         if complete:
-            found = mark_complete(nodes, axes, both_ways, target, variables)
+            any_relevant = mark_complete(nodes, axes, both_ways, target, variables)
         else:
-            found = mark(nodes, axes, both_ways, variables)
-        if not found:
+            any_relevant = mark(nodes, axes, both_ways, variables)
+        if not any_relevant:
             at.row += 1
             continue
         while at.label < joint.shape[1]:
             _begin_class(seed, nodes, target, variables, stream, at)
             end = min(n, at.draws + most)
             most -= end - at.draws
-            _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
+            _add_weights(nodes, axes, parents_first, target, steps, variables, tables, stream, at, end)
             if end < n:
                 return False
             c = at.label
@@ -170,23 +152,19 @@ def _most(nodes, variables):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def _log_error(largest, total, squares, n, most):  # type: ignore[no-untyped-def]
-    """The logarithm of the standard error of a mean weight.
-
-    One more draw of the largest weight is counted in: of what is rare the draws may have missed as much.
-    """
+    """Return the logarithm of the standard error of a mean weight."""
     if total == 0.0:
         return most - np.log(n)
+    # One more draw of the largest weight is included, because the draws may have missed a rare one.
     mean = (total + 1.0) / (n + 1)
     return largest + 0.5 * np.log(((squares + 1.0) / (n + 1) - mean * mean) / n)
 
 
 @kernel(allocates=False)
-def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts):  # type: ignore[no-untyped-def]
-    """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are.
-
-    Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`.
-    """
-    nodes, both_ways, _, target, _ = network
+def add_counts(network, codes, missing, drawing, weights, counts):  # type: ignore[no-untyped-def]
+    """Add the expected counts of every row to `counts`, float64 (cells,), by up to `most` draws, as `estimate`."""
+    (nodes, both_ways, _, target, _), axes, steps, tables = network
+    seed, n, most, variables, stream, progress = drawing
     parents_first = both_ways[nodes.shape[0] :]
     at = progress[0]
     while at.row < weights.shape[0]:
@@ -199,7 +177,7 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
                 _begin_class(seed, nodes, target, variables, stream, at)
                 end = min(n, at.draws + most)
                 most -= end - at.draws
-                _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
+                _add_weights(nodes, axes, parents_first, target, steps, variables, tables, stream, at, end)
                 if end < n:
                     return False
                 # Repeat the same draws, now that the sum of their weights is known.
@@ -210,9 +188,9 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
                 most -= end - at.draws
                 largest, total = at.largest, at.total
                 for _ in range(at.draws, end):
-                    log_weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+                    log_weight = _draw(nodes, axes, parents_first, target, steps, variables, tables, stream)
                     share = weight * np.exp(log_weight - largest) / total
-                    _count(nodes, axes, target, own, variables, share, counts)
+                    _count(nodes, axes, target, steps, variables, share, counts)
                 at.draws = end
                 if end < n:
                     return False
@@ -232,22 +210,22 @@ def _mark_each(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def _count(nodes, axes, target, own, variables, share, counts):  # type: ignore[no-untyped-def]
+def _count(nodes, axes, target, steps, variables, share, counts):  # type: ignore[no-untyped-def]
     """Add `share` to the current draw's cell of every family."""
     for v in range(nodes.shape[0]):
-        counts[_cell(v, nodes, axes, target, variables) + variables[v].state * own[v]] += share
+        counts[_cell(v, nodes, axes, target, variables) + variables[v].state * steps[v]] += share
 
 
 @kernel(allocates=False)
-def tally(network, axes, own, tables, states, soft, strides, seed, n, most, variables, stream, progress, largest, sums):  # type: ignore[no-untyped-def]
+def tally(network, states, soft, strides, drawing, largest, sums):  # type: ignore[no-untyped-def]
     """Add up the weights of n draws for each class, and their squares, by the states of what is asked about.
 
     states: int64, -1 where not known; soft: float64 (variables, states), logarithms of likelihoods; strides: int64, of
     each variable in the answer; sums: float64 (2, cells of the answer), of weights divided by e**largest, or (2, 0).
-    Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`. ``progress[0].largest``,
-    initially -inf, is the logarithm of the largest weight.
+    ``progress[0].largest``, initially -inf, is the logarithm of the largest weight. The rest is as in `estimate`.
     """
-    nodes, both_ways, _, target, _ = network
+    (nodes, both_ways, _, target, _), axes, steps, tables = network
+    seed, n, most, variables, stream, progress = drawing
     parents_first = both_ways[nodes.shape[0] :]
     at = progress[0]
     for v in range(nodes.shape[0]):
@@ -261,7 +239,7 @@ def tally(network, axes, own, tables, states, soft, strides, seed, n, most, vari
             end = min(n, at.draws + most)
             most -= end - at.draws
             for _ in range(at.draws, end):
-                weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+                weight = _draw(nodes, axes, parents_first, target, steps, variables, tables, stream)
                 cell = np.int64(0)
                 for v in range(nodes.shape[0]):
                     weight += soft[v, variables[v].state]

@@ -120,10 +120,7 @@ def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
 
 
 def log_rest(tables: LogTables, target: str, codes: CodeArray) -> FloatArray:
-    """Return for each row the sum of the tables without the class, which is the same for all classes.
-
-    A table with a missing cell is omitted.
-    """
+    """Return for each row the sum of the tables without the class and without missing cells."""
     result, missing = np.zeros(codes.shape[1]), np.iinfo(codes.dtype).max
     for name, (parents, values) in tables.tables.items():
         if target != name and target not in parents:

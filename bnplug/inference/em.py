@@ -1,8 +1,6 @@
 """EM: parameters from rows with missing cells or a missing class (Dempster, Laird and Rubin 1977).
 
-The expectation step computes expected counts of each family, given the known cells and the current parameters; the
-maximization step estimates parameters from these counts as from any others. The objective never falls: it is the
-log-likelihood of the known cells plus the log prior, if the estimates have one.
+The objective, the log-likelihood of the known cells plus the log prior, never falls.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from bnplug.table.table import Table
 from bnplug.typing import CodeArray, FloatArray
 
 if TYPE_CHECKING:
-    from bnplug.structure import Structure
     from bnplug.table.blocks import Blocks
 
 # The options of EM for learners without a parameter of that name.
@@ -53,8 +50,8 @@ class CountsLearner(ParameterLearner):
     Attributes
     ----------
     engine_ : Engine or None
-        The engine of EM. The classifier sets it to its own before it calls :meth:`fit`. Without an engine, or if
-        its compiled network is not a :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
+        The engine of EM, which the classifier sets before it calls :meth:`fit`. Without an engine whose compiled
+        network is a :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
     reads_rows : bool
         Whether :meth:`from_counts` reads ``rows``, as by default. False saves a pass over weighted rows, and ``rows``
         is then empty except in EM.
@@ -112,17 +109,11 @@ class CountsLearner(ParameterLearner):
         """
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
-        """Return the log prior, up to a constant, under which the estimates are the most probable ones.
-
-        By default 0: maximum likelihood. EM rejects a step that lowers the log-likelihood plus this.
-        """
+        """Return the log prior, up to a constant, under which the estimates are most probable; by default 0."""
         return 0.0
 
     def fit(self, table: Table, structure: Structure) -> LogTables:
-        """Return the estimates: by EM if ``table.missing_policy`` is "em" and cells are missing.
-
-        Otherwise each table counts the rows in which its variables are known.
-        """
+        """Return the estimates, by EM or from the rows in which all variables of a family are known."""
         self.__dict__.pop("log_likelihood_path_", None)
         if table.learned_by_em:
             maximum = expectation_maximization(self, table, structure)
@@ -135,10 +126,7 @@ class CountsLearner(ParameterLearner):
         return self.from_counts(table, structure, self.counts_, self.rows_)
 
     def partial_fit(self, table: Table, structure: Structure) -> LogTables:
-        """Return the estimates from these and all earlier rows, which must have the same states and structure.
-
-        Earlier rows are those of :meth:`fit` and of all later calls of this method; EM needs all rows at once.
-        """
+        """Return the estimates from these and all earlier rows, with the same states and structure; not for EM."""
         if not hasattr(self, "counts_"):
             return self.fit(table, structure)
         if table.learned_by_em or hasattr(self, "log_likelihood_path_"):
@@ -215,20 +203,14 @@ class _LazyCounts(Sequence[FloatArray]):
 
 
 def row_counts(table: Table, families: Sequence[tuple[int, ...]], counts: Sequence[FloatArray]) -> Sequence[FloatArray]:
-    """Return the number of rows in each cell of families: `counts`, their weights, unless rows are weighted.
-
-    Rows of weight 0 do not count. Weighted rows are counted when an item is first accessed.
-    """
+    """Return the number of rows in each cell, without rows of weight 0: `counts`, unless rows are weighted."""
     if not table.weighted:
         return counts
     return _LazyCounts(len(families), lambda: table.sum(count_rows, families))
 
 
 class Maximum(NamedTuple):
-    """The result of EM: the tables, and the expected counts and expected rows that they were estimated from.
-
-    `path` holds the log-likelihood plus the log prior, at the start and after each step.
-    """
+    """Tables, the expected counts and rows they are estimated from, and the objective at the start and each step."""
 
     tables: LogTables
     counts: list[FloatArray]
@@ -241,9 +223,8 @@ def expectation_maximization(
 ) -> Maximum:
     """Return the parameters of `learner`, which is not modified, at a maximum of the likelihood of the known cells.
 
-    `start` is the first start, by default the estimates from available cases, the rows in which a family is known.
-    `options` are ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``verbose`` and ``engine``, instead
-    of the learner's.
+    `start` is by default estimated from the rows in which a family is known. `options` replace the learner's:
+    ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``verbose`` and ``engine``.
     """
     em = _Run(learner, table, structure, options)
     best = max(map(em.climb, em.starts(start)), key=lambda maximum: maximum.path[-1])

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Weigh
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, fits, known_states, naming_row
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, known_states, naming_row
 from bnplug.inference._flat_tables import (
     PLAIN,
     collect,
@@ -43,11 +43,7 @@ def expected_counts(
     max_clique_size: int = MAX_CLIQUE_SIZE,
     n_jobs: int | None = None,
 ) -> list[FloatArray]:
-    """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, known cells of m)``.
-
-    Weights have the shape (rows, classes) and may be negative. A class that is impossible for a row adds nothing. The
-    other parameters are those of :class:`Expectation` and :meth:`Expectation.counts`.
-    """
+    """Return the expected counts of every family; see :meth:`bnplug.CountingNetwork.expected_counts`."""
     shape = (codes.shape[1], len(tables.states[target]))
     if np.shape(weights) != shape:
         raise ValueError(f"weights have the shape {np.shape(weights)}, not {shape}: one for each row and class")
@@ -55,10 +51,7 @@ def expected_counts(
 
 
 class Expectation:
-    """The tables of a network with a class, prepared for expected counts.
-
-    A row that needs a table of more than `max_clique_size` cells is a ``ValueError`` that names its variables.
-    """
+    """The tables of a network, prepared for expected counts; parameters as in :class:`Marginalizer`."""
 
     def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
         self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
@@ -81,10 +74,8 @@ class Expectation:
     def counts(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return the expected counts of each family, in the order of ``tables.names`` and the shape of its table.
 
-        ``weigh(joint, rows)`` receives L[m, c] = log P(c, known cells of m) for the rows of a slice, and returns their
-        weights, of the same shape, which may be negative. Each row comes once, in any order and thread. A class that is
-        impossible for a row adds nothing. `codes` and `n_jobs` are as in
-        :meth:`bnplug.inference.marginals.Marginalizer.log_joint`.
+        The parameters are those of :meth:`bnplug.CompiledNetwork.expectation`. A class that is impossible for a row
+        adds nothing.
         """
         return in_shape(self.tables, self.flat, self.flat_counts(codes, weigh, n_jobs))
 
@@ -121,7 +112,7 @@ class _Part:
             if n > 0:
                 self._run(done, True, self._weights(joint[:n], done))
             start += n
-            if outcome == TOO_LARGE or (outcome == FULL and self._will_be_too_large(start)):
+            if outcome == TOO_LARGE or (outcome == FULL and self._is_too_large(start)):
                 total += self._by_other_cliques(start)
                 start += 1
             elif outcome == FULL:
@@ -148,15 +139,12 @@ class _Part:
         total += of_tables
         of_tables[:] = 0.0
 
-    def _will_be_too_large(self, m: int) -> bool:
-        """Return whether a row that fills the cache alone needs a table that is too large, in the network's order."""
-        if self._memo.n_rows > 0:
-            return False
+    def _is_too_large(self, m: int) -> bool:
+        """Return whether a row that fills the memo alone needs a table that is too large."""
         tables = self._of.tables
         known = known_states(tables, self._of.target, self._codes[:, m])
         scopes = (tuple(u for u in family if u not in known) for family in families(tables))
-        order = [tables.names[v] for v in self._of.flat.order]
-        return not fits(tables, scopes, order, self._of.max_clique_size)
+        return self._memo.n_rows == 0 and not self._memo.fits(tables, scopes, self._of.max_clique_size)
 
     def _by_other_cliques(self, m: int) -> FloatArray:
         """Return the counts of a row by its own cliques, which may be smaller than the network's."""
@@ -195,10 +183,8 @@ def _expected(
 def _go_up(network, codes, missing, start, end, max_cells, memo, adding, rows, counts):  # type: ignore[no-untyped-def]
     """Send the messages of the rows from `start` to `end`; return the number of rows done.
 
-    network: the first fields of FlatTables; codes: (variables, all rows); memo: the arrays of a memo, which stores the
-    outcome; rows: float64 (rows, classes), filled with the log joint or, if adding, the weights of rows whose messages
-    are all in the memo. Weights are added to the counts of the last messages and of complete tables; counts: float64,
-    for each number of the memo.
+    rows: float64 (rows, classes), filled with the log joint or, if adding, the weights of rows whose messages are all
+    in the memo. Weights are added to `counts`, one for each number of the memo, of last messages and complete tables.
     """
     nodes, _, order, target, _ = network
     variables, axes, factors, _, _, _, counters = memo
@@ -270,10 +256,7 @@ def _add_weights(nodes, target, memo, weights, counts):  # type: ignore[no-untyp
 
 @kernel(allocates=False)
 def _share_out(nodes, memo, counts):  # type: ignore[no-untyped-def]
-    """Distribute the counts of all messages of a memo, from the last to the first, and set them to zero.
-
-    counts: float64, for each number of the memo; those of the tables are increased.
-    """
+    """Distribute the counts of all messages of a memo to its tables, from the last message to the first."""
     _, axes, factors, strides, _, numbers, counters = memo
     used = counters[0]
     m = used.last

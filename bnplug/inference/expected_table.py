@@ -1,9 +1,8 @@
 """Structural EM: learn a structure from incomplete rows with a learner for complete rows (Friedman 1998).
 
 The structure is learned from a table of expected counts under the current network, then the parameters of that
-structure by EM, until a structure recurs. Learners that use counts therefore learn from incomplete rows as from
-complete ones. Predictive scores of the core use the marginal log joints of the rows that have a class. Learners that
-read rows get rows with the missing cells drawn from the network.
+structure by EM, until a structure recurs. Predictive scores of the core use the marginal log joints of the rows that
+have a class. Learners that read rows get rows with the missing cells drawn from the network.
 """
 
 from __future__ import annotations
@@ -43,11 +42,8 @@ class ExpectedTable(BlockTable):
     """The rows of a table as a network expects them.
 
     :meth:`counts` and :meth:`expand` are exact, over all rows, also those without a class. ``codes``, :meth:`map` and
-    :meth:`spawn` give the rows that have a class, completed by one draw.
-
-    The `network` is a callable that returns the :class:`~bnplug.LogTables` of the expectations, and is called when
-    these are first needed. Missing cells are drawn with `seed`. Nothing depends on `n_jobs`, the number of threads.
-    `engine` computes the distributions of the missing cells, as in :func:`structural_em`.
+    :meth:`spawn` give the rows that have a class, completed by one draw with `seed`. The `network` of the expectations
+    is computed when it is first needed. `n_jobs` and `engine` are as in :func:`structural_em`.
     """
 
     #: Whether :meth:`counts` must be used instead of counting rows.
@@ -157,10 +153,7 @@ class ExpandedTable(BlockTable):
         self._like, self._tables, self._seed, self._n_jobs = like, tables, seed, n_jobs
 
     def expand(self, variables: Sequence[int]) -> ExpandedTable:
-        """Expand each row that lacks one of `variables` into a row for each of its states.
-
-        If a block would have more than `MOST_ROWS` rows, the states of that variable are drawn.
-        """
+        """Expand rows that lack one of `variables` into rows for its states; beyond `MOST_ROWS` of them, draw."""
         expanded = self
         for v in variables:
             seeds = _seeds(self._seed + int(v), expanded.n_blocks)
@@ -196,19 +189,15 @@ def _split(block: Table, tables: LogTables, v: int, seed: int, n_jobs: int | Non
 
 
 class _ExpectedRows:
-    """A block of rows and the distribution of their missing cells.
-
-    Rows with few completions are replaced by these, which are counted like any rows. For other rows, the network is
-    queried for the missing part of each family.
-    """
+    """A block of rows: those with few completions are replaced by these; for others, families are queried."""
 
     def __init__(self, block: Table, tables: LogTables, n_jobs: int | None, engine: Engine | None) -> None:
         self.tables, self.n_jobs = tables, n_jobs
         self.few = _have_few_completions(block.codes, block.cards)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
-        rows = _all_completions(tables, block.codes[:, self.few])
-        self.source, shares = rows.source, weights[self.few][rows.source] * rows.shares
-        self.completed = Table(rows.codes, block.names, block.states, block.target, shares)
+        codes, shares, self.source = _all_completions(tables, block.codes[:, self.few])
+        shares = weights[self.few][self.source] * shares
+        self.completed = Table(codes, block.names, block.states, block.target, shares)
         self.block, self.weights = block.take(~self.few), weights[~self.few]
         self.lacks = self.block.codes == block.missing
         self._compile = cache(partial(compiled_for_em, engine, tables))
@@ -275,9 +264,8 @@ def structural_em(
 
     `learn` is the method of a :class:`~bnplug.StructureLearner`, with checks. It is called first with the rows of
     `table` that have a class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`.
-    `random_state` is the seed for drawing missing cells, for learners that read rows; each round uses the same draws.
-    The result does not depend on `n_jobs`, the number of threads. If `verbose`, every round is reported. `engine`
-    computes expected counts if it offers them; otherwise, and by default, elimination does.
+    `random_state` is the seed for drawing missing cells; each round uses the same draws. The result does not depend on
+    `n_jobs`. If `verbose`, every round is reported. `engine` is used if it offers expected counts.
     """
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
     learned = learn(table.ignoring())

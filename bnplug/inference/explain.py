@@ -1,22 +1,18 @@
 """Explain a posterior: the contribution of each feature, the most informative next feature, and sensitivities.
 
 **Contributions to the log odds of each class.** Features are revealed one at a time, the others marginalized, and a
-feature's contribution is the change of a class's log odds. The change depends on the features revealed before, so the
-mean over two orders is taken: the features in order, and reversed. The prior log odds and all contributions add up to
-the posterior log odds. If a combination of features is impossible under every class, the prior log odds are used, as in
-prediction.
+feature's contribution is the change of a class's log odds: the mean over two orders, the features in order and
+reversed. The prior log odds and all contributions add up to the posterior log odds.
 
 **Expected information of an unknown feature** X given evidence e, in nats:
 
     I(C; X | e) = H(C | e) - sum over x of P(x | e) H(C | x, e)
 
 **Sensitivity**: exact derivatives of a posterior by each table entry (Darwiche 2003; Chan and Darwiche 2002). The
-other entries of the column move against it, in proportion to their size, so the column keeps its sum. Let ``g[k]`` be
-the derivative of P(y | e) by the entry of state k if it moved alone. Then
+other entries of the column move against it, in proportion to their size. Let ``g[k]`` be the derivative of P(y | e) by
+the entry of state k if it moved alone. Then, with the plain mean of the others if they are all 0,
 
-    dP(y | e) / dtheta[k] = g[k] - sum over j != k of theta[j] g[j] / sum over j != k of theta[j],
-
-with the plain mean of the others if they are all 0.
+    dP(y | e) / dtheta[k] = g[k] - sum over j != k of theta[j] g[j] / sum over j != k of theta[j].
 """
 
 from __future__ import annotations
@@ -116,8 +112,7 @@ def expected_information(
 ) -> FloatArray:
     """Return I(class; feature | known cells) in nats, of shape (rows, variables).
 
-    NaN for the class `target`, for known features, and in impossible rows. The other parameters are those of
-    :func:`bnplug.inference.predicting.query_rows`.
+    NaN for the class, known features, and impossible rows. Parameters are as in `query_rows`.
     """
     missing, c = np.iinfo(codes.dtype).max, tables.names.index(target)
     rows, places = distinct(codes, c)
@@ -182,8 +177,7 @@ def next_frame(
 ) -> pd.DataFrame:
     """Return a frame with the unknown features of each row, the most informative (per cost, if given) first.
 
-    `information` and `unknown` (booleans) have the shape (rows, features), `costs` the shape (features,); `rows` are
-    the labels of the rows.
+    `information` and `unknown` (booleans) have the shape (rows, features); `rows` are labels.
     """
     worth = information if costs is None else information / costs
     order = ranked(np.where(unknown, worth, np.nan))
@@ -205,9 +199,8 @@ def sensitivity(
 ) -> dict[str, FloatArray]:
     """Return the derivative of P(target | evidence) by every entry of every table.
 
-    For each variable an array of its table's shape and, as the last axis, the states of the target, which has no known
-    state. Irrelevant entries have derivative 0. `evidence` and `max_clique_size` are as in
-    :func:`bnplug.inference.queries.query`.
+    For each variable an array of its table's shape and, as the last axis, the states of the target. `evidence` and
+    `max_clique_size` are as in :func:`bnplug.inference.queries.query`.
     """
     known, soft = split_evidence(tables, evidence)
     check_variables(tables, [target], known)
@@ -237,7 +230,11 @@ def sensitivity_frame(
     Columns ``variable``, ``state``, ``given`` (a dict of the parents' states), ``parameter``, ``target`` (a state of
     it), ``probability`` (the posterior of that state) and ``derivative``.
     """
-    entries = [entry for name in tables.names for entry in _entries(tables, name)]
+    entries = []
+    for name, (parents, values) in tables.tables.items():
+        family = product(*(tables.states[u] for u in (name, *parents)))
+        for (state, *given), theta in zip(family, np.exp(values).ravel().tolist(), strict=True):
+            entries.append((name, state, dict(zip(parents, given, strict=True)), theta))
     n_states = len(posterior)
     frame = pd.DataFrame(entries, columns=["variable", "state", "given", "parameter"], dtype=object)
     frame = frame.take(np.arange(len(entries)).repeat(n_states)).reset_index(drop=True)
@@ -249,14 +246,6 @@ def sensitivity_frame(
     )
     order = np.argsort(-frame["derivative"].abs().to_numpy(), kind="stable")
     return frame.take(order).reset_index(drop=True)
-
-
-def _entries(tables: LogTables, name: str) -> list[tuple[str, Any, dict[str, Any], float]]:
-    """Return the entries of a table: variable, state, the parents' states, parameter."""
-    parents, values = tables.tables[name]
-    family = [tables.states[u] for u in (name, *parents)]
-    cells = zip(product(*family), np.exp(values).ravel(), strict=True)
-    return [(name, state, dict(zip(parents, given, strict=True)), float(theta)) for (state, *given), theta in cells]
 
 
 def _with_the_column(slopes: FloatArray, logs: FloatArray, posterior: FloatArray) -> None:

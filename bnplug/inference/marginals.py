@@ -2,13 +2,11 @@
 
 The product of the tables is taken as a measure, and missing features are summed out of it. If the columns of a network
 sum to one, that measure is its joint distribution. Discriminative parameters that are not normalized define a measure
-too, with the posterior they were fitted for on complete rows; its marginals define the meaning of a missing feature,
-and no table is omitted.
+too, whose marginals define the meaning of a missing feature; no table is omitted then.
 
-Features are summed out by compiled bucket elimination. Observed features are instantiated first, and every table
-shrinks to the missing part of the row. The missing features are then eliminated in the order of the network's clique
-tree: each collects the tables that still mention it in its bucket, and sends their product, summed over itself, to the
-bucket of the next missing feature in it. The class is kept to the end, as the last axis of every table that has it.
+Features are summed out by compiled bucket elimination. Observed features are instantiated first. The missing features
+follow in the order of the network's clique tree: the bucket of each collects the tables that still mention it, and
+their product, summed over it, goes to the bucket of the next missing feature. The class is kept to the end.
 """
 
 from __future__ import annotations
@@ -24,16 +22,7 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import CompiledNetwork, Engine, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
-from bnplug.inference._cliques import (
-    MAX_CLIQUE_SIZE,
-    NO_LIMIT,
-    Factor,
-    Factors,
-    connected,
-    fits,
-    known_states,
-    naming_row,
-)
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, Factor, Factors, connected, known_states, naming_row
 from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, mark_complete, read_row
 from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
 from bnplug.inference.complete import Terms, log_joint, log_rest, terms
@@ -58,11 +47,9 @@ class Elimination:
     def add_missing(
         self, codes: CodeArray, rows: IntArray, joint: FloatArray, complete: bool = False, n_jobs: int | None = None
     ) -> None:
-        """Add to log joints of some `rows` the contribution of the tables that mention a missing feature.
+        """Add to log joints of some `rows`, in place, the contribution of the tables that mention a missing feature.
 
-        `joint`, of shape (rows, classes), is changed in place. It holds the sum of all other tables of the class and
-        its children or, if `complete`, of all other tables. `codes` and `n_jobs` are as in
-        :meth:`Marginalizer.log_joint`.
+        `joint` holds the sum of all other tables of the class and its children or, if `complete`, of all other tables.
         """
         missing, limit = np.iinfo(codes.dtype).max, int(min(self.max_clique_size, NO_LIMIT))
         blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
@@ -72,12 +59,17 @@ class Elimination:
             while len(left) > 0:
                 n = _add_missing(memo.network, codes, missing, left, limit, memo.arrays, complete, joint)
                 left = left[n:]
-                if len(left) > 0 and (
-                    memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]], complete)
-                ):
-                    joint[left[0]] = self._by_other_cliques(codes[:, left[0]], int(left[0]), complete)
+                if len(left) == 0:
+                    break
+                m, row = int(left[0]), codes[:, left[0]]
+                is_too_large = memo.outcome == TOO_LARGE
+                if not is_too_large and memo.n_rows == 0:  # a row that fills the memo alone
+                    scopes = (scope for scope, _ in self._factors(row, complete))
+                    is_too_large = not memo.fits(self.tables, scopes, self.max_clique_size)
+                if is_too_large:
+                    joint[m] = self._by_other_cliques(row, m, complete)
                     left = left[1:]
-                elif len(left) > 0:
+                else:
                     memo.make_room()
             self._memos[complete].append(memo)
 
@@ -91,14 +83,6 @@ class Elimination:
             return self._memos[complete].pop()
         except IndexError:  # another thread may have taken the last one
             return Memo(self._flat)
-
-    def _will_be_too_large(self, memo: Memo, row: CodeArray, complete: bool = False) -> bool:
-        """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
-        if memo.n_rows > 0:
-            return False
-        order = [self.tables.names[v] for v in self._flat.order]
-        scopes = (scope for scope, _ in self._factors(row, complete))
-        return not fits(self.tables, scopes, order, self.max_clique_size)
 
     def _factors(self, row: CodeArray, complete: bool = False) -> list[Factor]:
         """Return the tables that are relevant to the class or, if `complete`, all, reduced by the evidence of a row."""
@@ -118,9 +102,7 @@ class Elimination:
 def _add_missing(network, codes, missing, rows, max_cells, memo, complete, result):  # type: ignore[no-untyped-def]
     """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
 
-    network: the first fields of FlatTables; codes: (variables, all rows); rows: int64; memo: the arrays of a memo,
-    which stores the outcome; complete: whether to include features that only add a constant. Returns the number of rows
-    done.
+    complete: whether to include features that only add a constant. Returns the number of rows done.
     """
     nodes, both_ways, order, target, _ = network
     variables, axes, factors, _, _, numbers, counters = memo
@@ -129,10 +111,10 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, complete, resul
         m = rows[i]
         read_row(codes, m, missing, target, variables)
         if complete:
-            found = mark_complete(nodes, axes, both_ways, target, variables)
+            any_relevant = mark_complete(nodes, axes, both_ways, target, variables)
         else:
-            found = mark(nodes, axes, both_ways, variables)
-        if not found:
+            any_relevant = mark(nodes, axes, both_ways, variables)
+        if not any_relevant:
             continue
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
@@ -177,12 +159,12 @@ class Marginalizer(CompiledNetwork):
     The cost of a row depends on its missing part: naive Bayes skips a missing feature, a tree sends messages along
     missing features only, and any other DAG is summed clique by clique. Two kinds of nodes are omitted: barren ones
     (missing, with nothing observed below them) whose columns sum to one, and nodes that the observed features separate
-    from the class. The latter are the same for every class, even if they are impossible.
+    from the class, even if they are impossible.
 
     Parameters
     ----------
     tables : LogTables
-        The log parameters. A node whose columns do not sum to one is never barren.
+        The log parameters.
     target : str
         The class.
     max_clique_size : int
@@ -207,13 +189,7 @@ class Marginalizer(CompiledNetwork):
     def log_joint(
         self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
     ) -> FloatArray:
-        """Return L[m, c] = log P(c, known cells of row m), of shape (rows, classes).
-
-        Unless `complete`, it is up to a constant for each row. `codes` have the shape (variables, rows), in the order
-        of the tables' names; the dtype's largest value is missing, and the class is not read. A row that is impossible
-        under every class is all ``-inf``. `n_jobs` is the number of threads, as joblib counts them, on which the result
-        does not depend.
-        """
+        """Return L[m, c] = log P(c, known cells of row m); see :meth:`bnplug.CompiledNetwork.log_joint`."""
         self.refuse_shares(shares)
         joint = log_joint(self._terms, codes)
         if complete:

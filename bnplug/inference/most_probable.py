@@ -1,10 +1,9 @@
 """The most probable explanation: the best joint state of all unknown variables given the evidence.
 
-Elimination with the maximum in place of the sum (Dechter 1999), in a calibrated clique tree. Messages go up, summing
-out the variable with the smallest clique, and down again, until every clique has the marginals (or max-marginals) of
-its variables (Shafer and Shenoy 1990). A factor is removed from a product by subtraction, or left out if it has zeros,
-which is exact for zeros too. Joint states whose log probabilities are within `TIE` of the largest are tied, and the
-first is taken: the lowest state of the first variable, then of the second.
+Elimination with the maximum in place of the sum (Dechter 1999), in a calibrated clique tree: messages go up and down
+again, until every clique has the marginals, or max-marginals, of its variables (Shafer and Shenoy 1990). Joint states
+whose log probabilities are within `TIE` of the largest are tied, and the first is taken: the lowest state of the first
+variable, then of the second.
 """
 
 from __future__ import annotations
@@ -65,6 +64,7 @@ class _Calibrated:
         k = self._homes[number]
         parts = self._buckets[k].parts
         part = product([parts[number]], scope)
+        # A factor is removed from the product by subtraction, or left out if it has zeros.
         if np.isfinite(part).all():
             return np.asarray(self._reduced(k, [*parts.values(), down[k]], scope) - part)
         return self._reduced(k, [*(parts[other] for other in parts if other != number), down[k]], scope)
@@ -94,8 +94,7 @@ def most_probable(
 ) -> dict[str, int]:
     """Return the jointly most probable states of all unknown variables, as positions, in the order of ``tables.names``.
 
-    A variable with soft evidence is among the unknown ones. `evidence` and `max_clique_size` are as in
-    :func:`bnplug.inference.queries.query`.
+    A variable with soft evidence is unknown. Parameters are as in :func:`bnplug.inference.queries.query`.
 
     Examples
     --------

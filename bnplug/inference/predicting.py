@@ -18,9 +18,7 @@ from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 def predictive_log_joint(marginals: CompiledNetwork, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
     """Return the log joint of every row and class; a row impossible under every class gets the log prior of the class.
 
-    Otherwise all classes of an impossible row would be tied, and the order of the labels would decide. The class prior
-    is the network's answer for a row without any known feature. `codes`, of shape (variables, rows), `n_jobs` and the
-    result, of shape (rows, classes), are those of :meth:`bnplug.CompiledNetwork.log_joint`.
+    Otherwise the order of the labels would decide. Parameters are as in :meth:`bnplug.CompiledNetwork.log_joint`.
     """
     joint = marginals.log_joint(codes, n_jobs=n_jobs)
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)
@@ -43,8 +41,7 @@ def query_rows(
     """Return P(variables | known cells) for every row, of shape (rows, joint states); NaN in impossible rows.
 
     The last of `variables` changes fastest; their `codes` are not read. `compiled` returns the
-    :class:`~bnplug.CompiledNetwork` of `tables` whose class is the given variable; `codes` and `n_jobs` are as in
-    :func:`predictive_log_joint`.
+    :class:`~bnplug.CompiledNetwork` of `tables` whose class is the given variable.
     """
     asked = [tables.names.index(name) for name in variables]
     marginals = [(name, compiled(name)) for name in variables]
@@ -116,13 +113,11 @@ def impossible_rows(tables: LogTables, rows: CodeArray) -> BoolArray:
 
 
 def _all_impossible(tables: LogTables, compiled: Compile, rows: CodeArray, n_jobs: int | None) -> BoolArray:
-    """Return which rows have probability 0.
-
-    An engine may ignore variables separated from the class, so every unknown variable is the class once.
-    """
+    """Return which rows have probability 0."""
     result = impossible_rows(tables, rows)
     if not any(np.isneginf(table.values).any() for table in tables.tables.values()):
         return result
+    # An engine may ignore variables separated from the class, so every unknown variable is the class once.
     for v, name in enumerate(tables.names):
         lacking = np.flatnonzero((rows[v] == np.iinfo(rows.dtype).max) & ~result)
         if len(lacking) == 0:

@@ -101,20 +101,14 @@ def log_measure(
     soft: Mapping[str, FloatArray],
     max_clique_size: int = MAX_CLIQUE_SIZE,
 ) -> FloatArray:
-    """Return log P(variables, evidence), one axis for each of `variables`, none of which is `known`.
-
-    `known` holds states, `soft` log likelihoods.
-    """
+    """Return log P(variables, evidence), one axis for each of `variables`; `soft` evidence is log likelihoods."""
     factors = _evidence_factors(tables, relevant(tables, {*variables, *known, *soft}), known, soft)
     check_clique(tables, tuple(variables), max_clique_size)
     return Factors(tables, factors, {*variables}, max_clique_size).measure(tuple(variables))
 
 
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
-    """Return the result of :func:`query` as a frame: the labels of each joint state, and ``probability``.
-
-    If a variable has that name, the column of probabilities is called ``probability_``.
-    """
+    """Return the result of :func:`query` as a frame: the labels of each joint state, and their ``probability``."""
     frame = _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
     return with_display(frame, _answers_display)
 
@@ -186,9 +180,8 @@ def conflict(marginals: CompiledNetwork, evidence: Mapping[str, int | npt.ArrayL
     """Return ``log(P(e1) P(e2) ... / P(e1, e2, ...))`` of findings, in nats.
 
     Findings that support each other are more probable together than apart, and the measure is negative. Positive values
-    indicate a conflict: a rare case, an error in the data, or a case that the network does not model. The probability
-    of a soft finding is its expected likelihood. The evidence of a variable is the position of its state, or a
-    likelihood for each of its states; evidence with probability 0 is a ``ValueError``.
+    indicate a conflict: a rare case, an error in the data, or a case that the network does not model. `evidence` is as
+    in :func:`query`; impossible evidence is a ``ValueError``.
     """
     together = marginals.log_probability(evidence)
     if np.isneginf(together):

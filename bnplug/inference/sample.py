@@ -1,15 +1,14 @@
 """Draw rows from a network, and complete rows with missing cells.
 
-A missing cell is drawn given the known cells and those drawn before it, so together the draws come from the joint
-distribution of all missing cells. Alternatively, a row is expanded into weighted completions: all at once, by the
-product of the tables, if they are few; otherwise one variable after the other, by the engine.
+A missing cell is drawn given the known cells and those drawn before it. Alternatively, a row is expanded into weighted
+completions: all at once, if they are few; otherwise one variable after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from graphlib import TopologicalSorter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,12 +65,8 @@ def _labels(states: Sequence[State], codes: IntArray) -> Any:
 _FEW, _MOST = 4096, 1 << 19
 
 
-class _Completions(NamedTuple):
-    """Completed rows, their positive probability given the known cells, and the ascending index of their source row."""
-
-    codes: CodeArray
-    shares: FloatArray
-    source: IntArray
+#: Completed rows, their positive probability given the known cells, and the ascending index of their source row.
+_Completions = tuple[CodeArray, FloatArray, IntArray]
 
 
 def _have_few_completions(codes: CodeArray, cards: IntArray) -> BoolArray:
@@ -87,18 +82,23 @@ def _have_few_completions(codes: CodeArray, cards: IntArray) -> BoolArray:
 
 def _all_completions(tables: LogTables, codes: CodeArray) -> _Completions:
     """Return all completions of rows; those of an impossible row are equally probable."""
-    missing = np.iinfo(codes.dtype).max
-    filled, source = np.array(codes), np.arange(codes.shape[1])
+    filled, source = codes, np.arange(codes.shape[1])
     for v, name in enumerate(tables.names):
-        times = np.where(filled[v] == missing, len(tables.states[name]), 1)
-        starts = np.cumsum(times) - times
-        filled, source = filled.repeat(times, axis=1), source.repeat(times)
-        state = np.arange(len(source)) - starts.repeat(times)
-        filled[v] = np.where(filled[v] == missing, state.astype(codes.dtype), filled[v])
+        filled, of_filled, _ = _expanded(filled, v, len(tables.states[name]))
+        source = source[of_filled]
     logs = np.zeros(len(source))
     for name, (parents, values) in tables.tables.items():
         logs += values[tuple(filled[tables.names.index(u)] for u in (name, *parents))]
-    return _kept(_Completions(filled, _normalized(logs, source), source))
+    return _possible(filled, _normalized(logs, source), source)
+
+
+def _expanded(codes: CodeArray, v: int, n_states: int) -> tuple[CodeArray, IntArray, IntArray]:
+    """Repeat rows that lack variable `v` for each state; return rows, their sources, and the indices of these rows."""
+    times = np.where(codes[v] == np.iinfo(codes.dtype).max, n_states, 1)
+    filled = codes.repeat(times, axis=1)
+    new = np.flatnonzero(filled[v] == np.iinfo(codes.dtype).max)
+    filled[v, new] = np.tile(np.arange(n_states, dtype=codes.dtype), len(new) // n_states)
+    return filled, np.arange(len(times)).repeat(times), new
 
 
 def _normalized(logs: FloatArray, source: IntArray) -> FloatArray:
@@ -120,20 +120,16 @@ def _split_by(
     lacking = np.flatnonzero(codes[v] == np.iinfo(codes.dtype).max)
     n_rows, n_states = codes.shape[1], len(tables.states[tables.names[v]])
     if not len(lacking):
-        return _Completions(codes, np.ones(n_rows), np.arange(n_rows))
+        return codes, np.ones(n_rows), np.arange(n_rows)
     shares = _shares(Marginalizer(tables, tables.names[v]), codes[:, lacking], n_jobs)
     if n_rows + len(lacking) * (n_states - 1) > most:
         filled = np.array(codes)
         filled[v, lacking] = _draw_states(shares, random.random_sample(len(lacking)))
-        return _Completions(filled, np.ones(n_rows), np.arange(n_rows))
-    times = np.ones(n_rows, dtype=np.int64)
-    times[lacking] = n_states
-    source = np.arange(n_rows).repeat(times)
-    filled, of_row = codes.repeat(times, axis=1), np.ones(len(source))
-    new = np.flatnonzero(filled[v] == np.iinfo(codes.dtype).max)
-    filled[v, new] = np.tile(np.arange(n_states, dtype=codes.dtype), len(lacking))
+        return filled, np.ones(n_rows), np.arange(n_rows)
+    filled, source, new = _expanded(codes, v, n_states)
+    of_row = np.ones(len(source))
     of_row[new] = shares.ravel()
-    return _kept(_Completions(filled, of_row, source))
+    return _possible(filled, of_row, source)
 
 
 def _shares(marginals: Marginalizer, codes: CodeArray, n_jobs: int | None) -> FloatArray:
@@ -148,12 +144,12 @@ def _draw_states(shares: FloatArray, uniform: FloatArray) -> IntArray:
     return np.asarray((ends < uniform[:, None] * ends[:, -1:]).sum(axis=1))
 
 
-def _kept(rows: _Completions) -> _Completions:
-    """Drop impossible rows."""
-    kept = rows.shares > 0
+def _possible(codes: CodeArray, shares: FloatArray, source: IntArray) -> _Completions:
+    """Drop impossible completions."""
+    kept = shares > 0
     if kept.all():
-        return rows
-    return _Completions(np.ascontiguousarray(rows.codes[:, kept]), rows.shares[kept], rows.source[kept])
+        return codes, shares, source
+    return np.ascontiguousarray(codes[:, kept]), shares[kept], source[kept]
 
 
 def draw_missing(
@@ -165,9 +161,8 @@ def draw_missing(
 ) -> CodeArray:
     """Return rows in which every missing cell is drawn from the network, given the known cells.
 
-    `codes` have the shape (variables, rows), in the order of ``tables.names``; the largest value of the type is
-    missing, also in the class. The cells of impossible rows are drawn uniformly. `n_jobs` is the number of threads, on
-    which the result does not depend, and `max_clique_size` the maximum number of cells of a table.
+    `codes` and `n_jobs` are as in :meth:`bnplug.CompiledNetwork.log_joint`, but the class is read too. The cells of
+    impossible rows are drawn uniformly. `max_clique_size` is the maximum number of cells of a table.
     """
     random = check_random_state(random_state)
     filled, missing = np.array(codes), np.iinfo(codes.dtype).max

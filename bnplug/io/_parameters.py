@@ -89,7 +89,7 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
     if isinstance(value, LogTables):
         return {"is": "tables", **_tables_to_json(value)}
     if isinstance(value, Structure):
-        return _structure_to_json(value)
+        return {"is": "structure", "names": list(value.names), "parents": [list(of) for of in value.parents]}
     if hasattr(value, "is_directed") and value.is_directed():
         return _graph_to_json(value)
     method = registry.method_of(value)
@@ -290,10 +290,6 @@ def _tables_from_json(data: Mapping[str, Any]) -> LogTables:
     return LogTables(names, states, tables, target)
 
 
-def _structure_to_json(structure: Structure) -> dict[str, Any]:
-    return {"is": "structure", "names": list(structure.names), "parents": [list(of) for of in structure.parents]}
-
-
 def _structure_from_json(data: Mapping[str, Any]) -> Structure:
     if not all(isinstance(name, str) for name in data["names"]):
         raise TypeError("the variables of a structure have no names")
@@ -317,12 +313,6 @@ def _graph_from_json(data: Mapping[str, Any]) -> Any:
     return make_dag(nodes, edges)
 
 
-def _unsaved(data: Mapping[str, Any]) -> Unavailable:
-    # Quoted, because a forged file may contain any text.
-    written = repr(str(data["written"])[:_WRITTEN])
-    return Unavailable(written, "model files cannot represent it, so it was not saved", dict(data))
-
-
 _READERS: dict[str, Any] = {
     "float": lambda data: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[data["text"]],
     "tuple": lambda data: tuple(from_json(item) for item in data["items"]),
@@ -334,7 +324,10 @@ _READERS: dict[str, Any] = {
     "tables": _tables_from_json,
     "network": lambda data: _tables_from_json(data).to_network(),
     "component": _component_from_json,
-    "unsaved": _unsaved,
+    # Quoted, because a forged file may contain any text.
+    "unsaved": lambda data: Unavailable(
+        repr(str(data["written"])[:_WRITTEN]), "model files cannot represent it, so it was not saved", dict(data)
+    ),
 }
 
 
@@ -362,14 +355,14 @@ def _learned_from_json(data: Mapping[str, Any] | None, structure: Structure) -> 
     if data is None:
         return Learned(structure)
     pdag, listed, names = data["pdag"], data["edge_probabilities"], structure.names
-    found = Learned(
+    learned = Learned(
         structure,
         None if pdag is None else PartialGraph(names, *pdag),
         None if listed is None else {(u, v): float(share) for u, v, share in listed},
         [Structure(names, parents) for parents in data["alternatives"]],
         dict(data["details"]),
     )
-    return Learned.of(found, structure)
+    return Learned.of(learned, structure)
 
 
 @dataclass(frozen=True)

@@ -199,18 +199,59 @@ def _family(
 ) -> FileFamily:
     node, *parents = _members(header, cards)
     *shape, card = networks.table_shape(node, parents, cards, line)
-    reader = _TableReader(parents, [variables[parent].labels for parent in parents], card)
+    codes = [{label: code for code, label in enumerate(variables[parent].labels)} for parent in parents]
+    n_columns, given, numbers = prod(shape), list[int](), list[float]()
+    default: list[float] | None = None
     for match in _STATEMENT.finditer(body):
+        statement = match[1]
         try:
-            reader.read(match[1], ended=match[2] == ";")
+            if match[2] != ";":
+                if statement:
+                    raise ModelFileError(f"there is no ';' after {statement[:40]!r}")
+            elif statement.startswith("("):
+                labels, _, column = statement[1:].rpartition(")")
+                given.append(_column(labels, parents, codes))
+                numbers += _numbers(column, card)
+            elif statement.startswith("table"):
+                # The last parent's state changes fastest here, the node's slowest.
+                table = _numbers(statement[5:], n_columns * card)
+                given += range(n_columns)
+                numbers += [n for i in range(n_columns) for n in table[i::n_columns]]
+            elif statement.startswith("default"):
+                default = _numbers(statement[7:], card)
+            elif not statement.startswith("property"):
+                raise ModelFileError(f"expected '(states) numbers', 'table' or 'default', found {statement[:40]!r}")
         except ModelFileError as error:
             n_before = body.count("\n", 0, match.start())
             raise ModelFileError(f"line {line + n_before}: {error}") from None
-    try:
-        values = reader.columns()
-    except ModelFileError as error:
-        raise ModelFileError(f"line {line}: the table of {node!r} {error}") from None
+    # Sizes are checked before anything is allocated.
+    problem = ""
+    if len(set(given)) != len(given):
+        problem = "has a column twice"
+    elif default is None and len(given) != n_columns:
+        problem = f"has {len(given)} columns instead of {n_columns:,}"
+    elif default is not None and n_columns * card > networks.MAX_IMPLIED_CELLS:
+        problem = f"has a 'default' for {n_columns * card:,} numbers"
+    if problem:
+        raise ModelFileError(f"line {line}: the table of {node!r} {problem}")
+    values = np.empty((n_columns, card))
+    if default is not None:
+        values[:] = default
+    values[given] = np.array(numbers).reshape(-1, card)
     return FileFamily(node, parents, values.reshape(*shape, card), line)
+
+
+def _column(text: str, parents: list[str], codes: list[dict[str, int]]) -> int:
+    """Return the number of the column for the states of the parents."""
+    labels = _split_list(text, len(parents))
+    if labels is None:
+        raise ModelFileError(f"expected a state of each of {parents}, found {text[:60]!r}")
+    column = 0
+    for parent, label, known in zip(parents, labels, codes, strict=True):
+        if label not in known:
+            raise ModelFileError(f"{label!r} is no state of {parent!r}")
+        column = column * len(known) + known[label]
+    return column
 
 
 def _members(header: str, known: Mapping[str, int]) -> list[str]:
@@ -222,62 +263,6 @@ def _members(header: str, known: Mapping[str, int]) -> list[str]:
         parents = [parent.strip() for parent in rest.split(",")]
         return [node, *(parents if parents[0] in known else rest.replace(",", " ").split())]
     return [node] if node in known else node.replace(",", " ").split() or [node]
-
-
-class _TableReader:
-    """Collects the columns of a node's table from the lines of its block."""
-
-    def __init__(self, parents: list[str], labels: list[list[str]], card: int) -> None:
-        self._parents = parents
-        self._codes = [{label: code for code, label in enumerate(states)} for states in labels]
-        self._card = card
-        self._n_columns = prod(map(len, labels))
-        self._given: list[int] = []
-        self._numbers: list[float] = []
-        self._default: list[float] | None = None
-
-    def read(self, statement: str, ended: bool) -> None:
-        if not ended:
-            if statement:
-                raise ModelFileError(f"there is no ';' after {statement[:40]!r}")
-        elif statement.startswith("("):
-            labels, _, numbers = statement[1:].rpartition(")")
-            self._given.append(self._column(labels))
-            self._numbers += _numbers(numbers, self._card)
-        elif statement.startswith("table"):
-            # The last parent's state changes fastest here, the node's slowest.
-            table = _numbers(statement[5:], self._n_columns * self._card)
-            self._given += range(self._n_columns)
-            self._numbers += [n for i in range(self._n_columns) for n in table[i :: self._n_columns]]
-        elif statement.startswith("default"):
-            self._default = _numbers(statement[7:], self._card)
-        elif not statement.startswith("property"):
-            raise ModelFileError(f"expected '(states) numbers', 'table' or 'default', found {statement[:40]!r}")
-
-    def _column(self, text: str) -> int:
-        labels = _split_list(text, len(self._parents))
-        if labels is None:
-            raise ModelFileError(f"expected a state of each of {self._parents}, found {text[:60]!r}")
-        column = 0
-        for parent, label, codes in zip(self._parents, labels, self._codes, strict=True):
-            if label not in codes:
-                raise ModelFileError(f"{label!r} is no state of {parent!r}")
-            column = column * len(codes) + codes[label]
-        return column
-
-    def columns(self) -> FloatArray:
-        """Return the table, one column a row; sizes are checked before anything is allocated."""
-        if len(set(self._given)) != len(self._given):
-            raise ModelFileError("has a column twice")
-        if self._default is None and len(self._given) != self._n_columns:
-            raise ModelFileError(f"has {len(self._given)} columns instead of {self._n_columns:,}")
-        if self._default is not None and self._n_columns * self._card > networks.MAX_IMPLIED_CELLS:
-            raise ModelFileError(f"has a 'default' for {self._n_columns * self._card:,} numbers")
-        values = np.empty((self._n_columns, self._card))
-        if self._default is not None:
-            values[:] = self._default
-        values[self._given] = np.array(self._numbers).reshape(-1, self._card)
-        return values
 
 
 def _numbers(text: str, count: int) -> list[float]:

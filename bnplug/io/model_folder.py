@@ -1,11 +1,8 @@
 """Model folders: ``model.json`` describes a fitted classifier, and an ``.npz`` file contains its arrays.
 
-A classifier consists of constructor parameters (``_parameters``), a state in JSON, and named arrays. Nothing is
-pickled: loading runs no code from the folder.
-
-The arrays are written to a new file, and ``model.json``, which names it, is replaced last. The folder therefore
-contains a complete model at all times, even while several processes save to it. Only files that ``model.json`` names
-are removed; a reader whose arrays disappear reads ``model.json`` again.
+Nothing is pickled: loading runs no code from the folder. The arrays are written to a new file, and ``model.json``,
+which names it, is replaced last. The folder therefore contains a complete model at all times, even while several
+processes save to it. Only files that ``model.json`` names are removed; a reader whose arrays disappear reads it again.
 """
 
 from __future__ import annotations
@@ -272,10 +269,7 @@ def _damaged(folder: Path, reason: object) -> ModelFileError:
 
 
 def _current_index(folder: Path) -> dict[str, Any] | None:
-    """Return the index in a folder, or None if the folder may receive its first model.
-
-    Raises a ``ValueError`` if a model must not be saved there: it is a file, or contains other files.
-    """
+    """Return the index in a folder, or None for its first model; raise a ``ValueError`` if it has other files."""
     try:
         # A single call, because another process may create the folder at any moment.
         names = os.listdir(folder)
@@ -362,10 +356,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Wait a limited time while another process saves to the folder.
-
-    Models are safe without it. But of two processes that save at once, neither would remove the tables of the other.
-    """
+    """Wait a limited time while another process saves: otherwise neither would remove the tables of the other."""
     if os.name == "nt":  # which opens no folders
         yield
         return

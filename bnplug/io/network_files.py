@@ -52,7 +52,7 @@ def format_names(part: str) -> str:
 def format_of(path: _Path, part: str = "read") -> str:
     """Return the name of the format that a file has by its ending; raise a ``ValueError`` if there is none.
 
-    If several formats have the ending, it is the first one that can ``"read"`` or ``"write"``, as `part` says.
+    A format that can ``"read"`` or ``"write"``, as `part` says, has precedence.
     """
     ending = os.path.splitext(path)[1].lower()
     for known in (*formats(part), *formats()):
@@ -106,10 +106,9 @@ def _call(format_name: str, part: str, function: Callable[..., Any], *args: Any)
 def write_network(
     tables: LogTables, path: _Path, format_name: str | None = None, encoder: ColumnEncoder | None = None
 ) -> None:
-    """Write a network with normalized tables to a file that other programs read.
+    """Write a network with normalized tables to a file; properties store the `encoder` of raw rows.
 
-    Names and labels that the format cannot represent are replaced; properties store the true ones, and the `encoder` of
-    raw rows. Without the name of a format, such as ``"bif"``, the ending of `path` decides.
+    Without the name of a format, such as ``"bif"``, the ending of `path` decides.
     """
     write_atomically(path, format_network(tables, format_name or format_of(path, "write"), encoder))
 
@@ -118,10 +117,7 @@ def write_network(
 
 
 def read_tables(path: _Path, format_name: str | None = None) -> LogTables:
-    """Read a network without its encoder; see :func:`read_network`.
-
-    The target is the class that the file names, if any. Labels in the files of other programs are text.
-    """
+    """Read a network without its encoder, as :func:`read_network`; the file need not name a class."""
     name = format_name or format_of(path)
     return parse_tables(_content_of(path), name, path)
 
@@ -137,9 +133,8 @@ def read_network(
 ) -> tuple[LogTables, ColumnEncoder]:
     """Read a network, with the class as the target, and its encoder of raw rows from a file.
 
-    For a file of another program, raw values are states. Raises a ``ModelFileError`` if the file is damaged or not a
-    Bayesian network of discrete nodes, and a ``ValueError`` if there is no such class, or none is named. The class,
-    `target`, is by default the one that the file names; `format_name` is as in :func:`write_network`.
+    The class, `target`, is by default the one that the file names; `format_name` is as in :func:`write_network`. In a
+    file of another program, raw values are states, and labels are text. A damaged file is a ``ModelFileError``.
     """
     name = format_name or format_of(path)
     return parse_network(_content_of(path), name, target, path)
@@ -297,11 +292,7 @@ def _log_normalized(probabilities: FloatArray) -> FloatArray:
 
 
 def _log(probabilities: FloatArray) -> FloatArray:
-    """Return logs whose ``exp`` is exactly the given probability, if such a log exists.
-
-    It exists for every probability that is the ``exp`` of a float, and therefore in all files written here; the plain
-    log may differ from it in the last bits.
-    """
+    """Return logs whose ``exp`` is exactly the given probability, as there are for all files written here."""
     with np.errstate(divide="ignore"):
         logs = np.log(probabilities)
     wrong = np.nonzero(np.exp(logs) != probabilities)

@@ -4,9 +4,8 @@ A format (:class:`bnplug.NetworkFormat`) has two functions. ``write(tables, enco
 it starts with :func:`file_variables`, which replaces names and labels that the format cannot represent.
 ``read(content)`` returns :class:`NetworkParts`, which bnplug checks and turns into tables with the true names.
 
-Properties keep the true names and labels, and how raw columns become states: the cuts of a variable, how other values
-become states, and the state of missing cells. Those of the network name the class, and describe columns that are not
-variables. Values are percent-encoded, because readers of other programs must be able to skip them.
+Properties keep the true names and labels, and how raw columns become states; those of the network name the class.
+Values are percent-encoded, because readers of other programs must be able to skip them.
 """
 
 from __future__ import annotations
@@ -144,8 +143,7 @@ def _decode_label(text: str) -> State:
 def file_variables(tables: LogTables, safe: SafeText, encoder: ColumnEncoder | None = None) -> dict[str, FileVariable]:
     """Return the variables of a network, by true name, as a file represents them.
 
-    Names and labels that the format cannot represent are replaced by a stand-in, and kept as properties, as is the
-    `encoder` of raw rows.
+    Properties keep the `encoder` of raw rows, and names and labels that are replaced by a stand-in.
     """
     cuts = {} if encoder is None else encoder.cut_points
     variables = {}
@@ -201,13 +199,21 @@ def padded(
 ) -> tuple[dict[str, FileVariable], dict[str, FloatArray]]:
     """Return variables and probabilities with a second, impossible state for each variable that has only one.
 
-    For formats whose readers demand two states; bnplug drops the second states when it reads the file.
-    `variables` are the result of :func:`file_variables`; `format_name` is for messages. Raises a
-    ``NotRepresentableError`` if a table is not normalized, or the second states make tables too large.
+    For formats whose readers demand two states; bnplug drops the second states when it reads the file. Tables that
+    become too large raise a ``NotRepresentableError``, which names the format.
     """
     probabilities = tables.probabilities()
     single = {name for name in tables.names if len(tables.states[name]) == 1}
-    _check_padded_size(tables, single, format_name)
+    # Refuse tables that second states would make too large, before any of them is made.
+    numbers = {name: len(single.intersection((name, *table.parents))) for name, table in tables.tables.items()}
+    sizes = {name: tables.tables[name].values.size << number for name, number in numbers.items() if number}
+    if sum(sizes.values()) > _MAX_PADDED_CELLS:
+        name = max(sizes, key=sizes.__getitem__)
+        raise NotRepresentableError(
+            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which {format_name} gives "
+            f"a second one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
+            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
+        )
     all_variables = dict(variables)
     for name in single:
         variable = variables[name]
@@ -222,19 +228,6 @@ def padded(
                     values[1] = 0.0
                 probabilities[name] = values
     return all_variables, probabilities
-
-
-def _check_padded_size(tables: LogTables, single: set[str], format_name: str) -> None:
-    """Refuse tables that second states would make too large, before any of them is made."""
-    numbers = {name: len(single.intersection((name, *table.parents))) for name, table in tables.tables.items()}
-    sizes = {name: tables.tables[name].values.size << number for name, number in numbers.items() if number}
-    if sum(sizes.values()) > _MAX_PADDED_CELLS:
-        name = max(sizes, key=sizes.__getitem__)
-        raise NotRepresentableError(
-            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which {format_name} gives "
-            f"a second one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
-            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
-        )
 
 
 def _column_properties(name: str, encoder: ColumnEncoder, cuts: npt.ArrayLike | None) -> dict[str, str]:
@@ -301,8 +294,8 @@ def table_of_numbers(node: str, parents: list[str], table: str, cards: Mapping[s
 def collect_families(families: Iterable[FileFamily], length: int, what: str = "the tables") -> dict[str, FileFamily]:
     """Return tables by node, and refuse a second table of a node.
 
-    A short file may imply large tables. They are therefore made one by one, and may have at most `MAX_IMPLIED_CELLS`
-    more cells than the file has characters, `length`; `what` implies cells in this format, for the message.
+    A short file may imply large tables. They may have at most `MAX_IMPLIED_CELLS` more cells than the file has
+    characters, `length`; `what` implies cells in this format, for the message.
     """
     by_node: dict[str, FileFamily] = {}
     cells = 0
@@ -319,11 +312,7 @@ def collect_families(families: Iterable[FileFamily], length: int, what: str = "t
 def _read_encoder(
     tables: LogTables, variables: Mapping[str, Mapping[str, str]], network: Mapping[str, str], target: str
 ) -> ColumnEncoder:
-    """Return the encoder of raw rows for a network from a file; raise a ``ModelFileError`` for a damaged property.
-
-    `variables` are the properties of each variable by its true name, `network` the properties of the network. The
-    class, `target`, may differ from the one that the file names.
-    """
+    """Return the encoder of raw rows, from the properties of variables by their true names and of the network."""
     features = tuple(name for name in tables.names if name != target)
     missing = {name: _missing_state(name, variables[name], tables.states[name]) for name in features}
     missing_states = {name: label for name, label in missing.items() if label is not None}

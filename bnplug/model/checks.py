@@ -24,26 +24,19 @@ def warn_of_constant_prediction(table: Table, structure: Structure) -> None:
     )
 
 
-def check_learned(found: Any, table: Table, learner: object) -> Learned:
-    """Return the checked result of ``learn``, a structure over the variables of the table.
-
-    Anything else, other variables, or a cycle raises a ``ContractError`` that names the learner.
-    """
+def check_learned(result: Any, table: Table, learner: object) -> Learned:
+    """Return the result of ``learn``, over the variables of the table; raise a ``ContractError`` if it is invalid."""
     try:
-        return Learned.of(found, table)
+        return Learned.of(result, table)
     except (TypeError, ValueError) as error:
         what = (
-            "a Learned with a wrong part" if isinstance(found, Learned) else "no structure over the table's variables"
+            "a Learned with a wrong part" if isinstance(result, Learned) else "no structure over the table's variables"
         )
         raise ContractError(f"{origin(learner)}: learn returned {what}: {error}") from error
 
 
 def check_tables(tables: Any, table: Table, structure: Structure, learner: object) -> LogTables:
-    """Return learned parameters, normalized where the structure allows it; else a ``ContractError``.
-
-    Parameters that do not sum to one define no Bayesian network. On a C1 structure, the network with the same posterior
-    is returned instead.
-    """
+    """Return the result of ``fit``, normalized if the structure is C1; raise a ``ContractError`` if it is invalid."""
     if not isinstance(tables, LogTables):
         raise ContractError(f"{origin(learner)}: fit returned a {type(tables).__name__}, not LogTables")
     if tables.names != table.names or tables.states != table.states:

@@ -214,10 +214,7 @@ class LogTables:
         return next((name for name, table in self.tables.items() if not table.normalized), None)
 
     def probabilities(self) -> dict[str, FloatArray]:
-        """Return the probabilities of every node, with axes ``(node, *parents)``.
-
-        A table that is not normalized is a ``NotRepresentableError``; :meth:`normalize` may help.
-        """
+        """Return the probabilities of every node; a table not normalized is a ``NotRepresentableError``."""
         name = self.unnormalized_node()
         if name is not None:
             raise NotRepresentableError(
@@ -237,10 +234,7 @@ class LogTables:
         )
 
     def normalize(self, target: str | None = None) -> LogTables:
-        """Return normalized tables with the same posterior of the class (Wettig's algorithm).
-
-        A structure that is not C1 is a ``NotRepresentableError``; the message names the node.
-        """
+        """Return tables with the same posterior of the class; see :func:`bnplug.model.wettig.normalize`."""
         from bnplug.model.wettig import normalize
 
         chosen = target if target is not None else self.target
@@ -249,10 +243,7 @@ class LogTables:
         return normalize(self, chosen)
 
     def cpt(self, name: str) -> pd.DataFrame:
-        """Return a node's probabilities: a row for each state, a column for each configuration of the parents.
-
-        Without parents, the column is called ``"probability"``.
-        """
+        """Return a node's probabilities: a row for each state, a column for each configuration of the parents."""
         parents, values = self[name]
         rows = pd.Index(self.states[name], dtype=object, name=name)
         if not parents:
@@ -266,10 +257,7 @@ class LogTables:
         return self.structure.to_dag()
 
     def to_network(self) -> DiscreteBayesianNetwork:
-        """Return the pgmpy network with these parameters.
-
-        A table that is not normalized, or has more parents than pgmpy takes, is a ``NotRepresentableError``.
-        """
+        """Return the pgmpy network; a ``NotRepresentableError`` if pgmpy cannot represent a table."""
         from bnplug.model.pgmpy import make_network
 
         values = self.probabilities()
@@ -286,10 +274,7 @@ class LogTables:
         return cls(names, states, tables, target)
 
     def log_likelihood(self, table: Table, incomplete: bool = False) -> float:
-        """Return the weighted log-likelihood of the rows of `table`, which has the same variables and states.
-
-        If `incomplete`, rows may have missing cells: each family then uses the rows in which it is complete.
-        """
+        """Return the weighted log-likelihood of rows; if `incomplete`, each family uses the rows that know it."""
         if set(table.names) != set(self.names) or any(table.states[n] != self.states[n] for n in self.names):
             raise ValueError("the table's variables or states differ from those of these parameters")
         holes = [name for name, lacking in zip(table.names, table.has_missing, strict=True) if lacking]
@@ -342,11 +327,7 @@ def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> Floa
 
 
 def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: int) -> None:
-    """Raise a ``ValueError`` if the tables of a structure would hold more than `max_parameters` cells.
-
-    Called before anything is allocated; the message names the largest node. A node with more parents than an array has
-    axes is refused too.
-    """
+    """Raise a ``ValueError`` if tables would have more than `max_parameters` cells, or a node too many parents."""
     for node, of_node in enumerate(parents):
         if len(of_node) > _MAX_PARENTS:
             raise ValueError(

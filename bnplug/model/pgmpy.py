@@ -37,19 +37,16 @@ _Clique = tuple[int, ...]
 
 def make_dag(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> DAG:
     """Return the DAG on `names`, in that order, with the given edges; a cycle is a ``ValueError``."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from(edges)
-    unknown = [name for name in graph if name not in set(names)]
+    dag = DAG()
+    dag.add_nodes_from(names)
+    # pgmpy's own add_edges_from looks for a cycle at every edge.
+    nx.DiGraph.add_edges_from(dag, edges)
+    unknown = [name for name in dag if name not in set(names)]
     if unknown:
         raise ValueError(f"edges name {unknown}, which are not among the variables {list(names)}")
-    if not nx.is_directed_acyclic_graph(graph):
-        cycle = " -> ".join([*(u for u, _ in nx.find_cycle(graph)), nx.find_cycle(graph)[0][0]])
+    if not nx.is_directed_acyclic_graph(dag):
+        cycle = " -> ".join([*(u for u, _ in nx.find_cycle(dag)), nx.find_cycle(dag)[0][0]])
         raise ValueError(f"the edges make a cycle: {cycle}")
-    dag = DAG()
-    dag.add_nodes_from(graph.nodes)
-    # pgmpy's own add_edges_from looks for a cycle at every edge; the graph was checked above.
-    nx.DiGraph.add_edges_from(dag, graph.edges)
     return dag
 
 
@@ -114,8 +111,8 @@ class JunctionTrees:
     pgmpy multiplies probabilities, which underflow, and stops its calibration once beliefs differ by less than 1e-8,
     as small probabilities always do.
 
-    `sizes` are the numbers of states of the variables, `factors` the scopes and logarithms of tables; each variable is
-    in at least one scope. `cliques` are sets of variables to connect, the largest cliques of a chordal graph.
+    `sizes` are the numbers of states of the variables, `factors` the scopes and logarithms of tables, and `cliques` the
+    largest cliques of a chordal graph.
     """
 
     def __init__(
@@ -141,10 +138,7 @@ class JunctionTrees:
             self._potentials[home] += _align(logs, scope, home)
 
     def belief(self, scope: Sequence[int], likelihoods: Mapping[int, FloatArray]) -> FloatArray:
-        """Return the log marginal of variables of one clique, up to a constant; all -inf for impossible evidence.
-
-        `likelihoods` are logarithms. Evidence on another component of the graph is ignored, even if it is impossible.
-        """
+        """Return the log marginal of variables of one clique, up to a constant, given the evidence on its component."""
         root = self._clique(scope)
         self._combine(likelihoods)
         self._collect(root)
@@ -158,10 +152,7 @@ class JunctionTrees:
     def beliefs(
         self, scopes: Sequence[Sequence[int]], likelihoods: Mapping[int, FloatArray]
     ) -> list[FloatArray] | None:
-        """Return the marginals of sets of variables, each within a clique; None if the evidence is impossible.
-
-        `likelihoods` are logarithms, marginals are probabilities.
-        """
+        """Return the probabilities of sets of variables, each within a clique; None if the evidence is impossible."""
         self._combine(likelihoods)
         for root in self._roots:
             if np.isneginf(self._collect(root)):
@@ -201,10 +192,7 @@ class JunctionTrees:
         return _log_sum(self._beliefs[clique], others).transpose([kept.index(v) for v in scope])
 
     def _send(self, sender: _Clique, receiver: _Clique) -> float:
-        """Multiply the receiver's belief by the sender's, divided by the message that went the other way.
-
-        The message is divided by its largest value, whose logarithm is returned.
-        """
+        """Multiply the receiver's belief by a message, scaled to a maximum of one; return the log of its scale."""
         shared = [v for v in receiver if v in sender]
         message = self._marginal(sender, shared)
         largest = float(message.max())

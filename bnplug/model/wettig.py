@@ -1,8 +1,4 @@
-"""Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1).
-
-On a C1 structure, any log parameters, normalized or not, have a Bayesian network with the same posterior of the class;
-on any other structure, some log parameters have no such network.
-"""
+"""Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -86,11 +82,8 @@ class _Normalization:
 
 
 def _normalize_columns(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the columns (along the first axis) normalized, and the log of their former sums.
-
-    A column that is ``-inf`` throughout becomes uniform. The largest entry is subtracted first, apart from the rest of
-    the log-sum-exp: columns of large numbers then sum to one just as exactly.
-    """
+    """Return normalized columns, uniform ones where all entries are ``-inf``, and the log of their former sums."""
+    # The largest entry is subtracted first, apart from the rest: columns of large numbers then sum to one as exactly.
     largest = values.max(axis=0)
     empty = np.isneginf(largest)
     shifted = np.where(empty, 0.0, values - np.where(empty, 0.0, largest))

@@ -49,18 +49,16 @@ def likelihood(name: str, given: Mapping[Any, Any], encoder: ColumnEncoder, sche
             raise ValueError(
                 f"evidence {name!r}: the state {states[code]!r} is given two likelihoods, one as {value!r}"
             )
-        result[code] = _weight(name, value, weight)
+        number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
+        if not number or not 0 <= weight < np.inf:
+            raise ValueError(
+                f"evidence {name!r}: the likelihood of {value!r} is {weight!r}, and no number from 0 upwards"
+            )
+        result[code] = weight
     absent = [state for state, weight in zip(states, result, strict=True) if np.isnan(weight)]
     if absent:
         raise ValueError(f"evidence {name!r}: no likelihood of {absent}; say 0 for a state that is ruled out")
     return result
-
-
-def _weight(name: str, value: Any, weight: Any) -> float:
-    number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
-    if not number or not 0 <= weight < np.inf:
-        raise ValueError(f"evidence {name!r}: the likelihood of {value!r} is {weight!r}, and no number from 0 upwards")
-    return float(weight)
 
 
 def encode_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,8 @@ from bnplug.typing import CodeArray, FloatArray, IntArray
 WAYS = ("most_probable", "sample")
 
 
-class Donors(NamedTuple):
-    """Rows whose values stand for bins and pooled states: a frame with the columns of training, and its codes."""
-
-    frame: pd.DataFrame
-    codes: CodeArray
+#: Rows whose values stand for bins and pooled states: a frame with the columns of training, and its codes.
+Donors = tuple[pd.DataFrame, CodeArray]
 
 
 def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | None = None) -> pd.DataFrame:
@@ -37,7 +34,7 @@ def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | No
         filled = draw_missing(model.tables_, codes, random, model.n_jobs, model.max_clique_size)
     else:
         filled = fill_most_probable(model.tables_, codes, model.schema_.features, model.max_clique_size)
-    given = Donors(frame, codes) if donors is None else donors
+    given = (frame, codes) if donors is None else donors
     result = {str(name): column for name, column in frame.items()}
     for name in model.encoder_.names:
         v = model.schema_.index(name)
@@ -57,46 +54,34 @@ def _values(
 ) -> list[Any]:
     """Return a value for each state: its label or, of a bin or pooled state, that of a donor."""
     labels = label_index(model.schema_.states[name]).tolist()
-    lent = set(range(len(labels))) if name in model.encoder_.numeric else set()
+    is_numeric, cuts = name in model.encoder_.numeric, model.encoder_.cut_points.get(name, ())
+    lent = set(range(len(labels))) if is_numeric else set()
     if name in model.encoder_.pooled:
         lent.add(len(labels) - 1)
-    v = model.schema_.index(name)
-    there = donors.frame[name] if name in donors.frame.columns else pd.Series(dtype=object)
+    v, (frame, codes) = model.schema_.index(name), donors
+    there = frame[name] if name in frame.columns else pd.Series(dtype=object)
     cells: list[Any] = [labels[state] for state in states.tolist()]
     for state in sorted(lent & set(states.tolist())):
-        lenders = there[(donors.codes[v] == state) & there.notna().to_numpy()] if len(there) else there
+        lenders = there[(codes[v] == state) & there.notna().to_numpy()] if len(there) else there
         places = np.flatnonzero(states == state)
         if len(lenders) and how == "sample":
             values = lenders.iloc[random.randint(len(lenders), size=len(places))].tolist()
         elif len(lenders):
-            values = [_middle(lenders)] * len(places)
+            is_ordered = pd.api.types.is_numeric_dtype(lenders)
+            # The value in the middle, which is one of them; or the most frequent.
+            middle = lenders.sort_values().iloc[(len(lenders) - 1) // 2] if is_ordered else lenders.mode().iloc[0]
+            values = [middle] * len(places)
         else:
-            values = [_without_donor(model, name, state, labels[state])] * len(places)
+            # The label of a bin is no number; a column without cuts stays missing.
+            label = np.nan if is_numeric and isinstance(labels[state], str) else labels[state]
+            values = [_number_in_bin(cuts, state) if len(cuts) else label] * len(places)
         for place, value in zip(places.tolist(), values, strict=True):
             cells[place] = value
     return cells
 
 
-def _middle(values: pd.Series[Any]) -> Any:
-    """Return the value in the middle of ordered ones, which is one of them; of others the most frequent."""
-    if pd.api.types.is_numeric_dtype(values):
-        return values.sort_values().iloc[(len(values) - 1) // 2]
-    return values.mode().iloc[0]
-
-
-def _without_donor(model: Any, name: str, state: int, label: Any) -> Any:
-    """Return a number that lies in a bin, or the label of another state; NaN if the column has no cuts."""
-    cuts = model.encoder_.cut_points.get(name)
-    if cuts is None or not len(cuts):
-        return label if name not in model.encoder_.numeric or not isinstance(label, str) else np.nan
-    return _number_in_bin(cuts, state)
-
-
 def _number_in_bin(cuts: FloatArray, state: int) -> float:
-    """Return the middle of a bin; for the first bin its upper end, for the last a number just above its lower end.
-
-    Bins are closed on the right.
-    """
+    """Return the middle of a bin; of the first its upper end, which it includes, of the last a number just inside."""
     if state == 0:
         return float(cuts[0])
     lower = cuts[state - 1]

@@ -104,18 +104,15 @@ class QueryMixin(FittedNetwork):
         for m, likelihoods in soft.items():
             there = {name: int(code) for name, code in zip(self.schema_.names, codes[:, m], strict=True)}
             hard = {name: code for name, code in there.items() if code != self.schema_.missing}
-            answers[m] = self._answer_or_nan(names, {**hard, **likelihoods})
+            findings: dict[str, Finding] = {**hard, **likelihoods}
+            try:
+                answers[m] = self._marginalizer.query(names, findings).ravel()
+            except ValueError:
+                if self._marginalizer.log_probability(findings) > -np.inf:
+                    raise
+                answers[m] = np.nan  # the findings are impossible
         states = {name: self.tables_.states[name] for name in names}
         return rows_frame(answers, states, _row_labels(evidence, len(frame)))
-
-    def _answer_or_nan(self, names: list[str], findings: dict[str, Finding]) -> Any:
-        """Return P(names | findings) of one row, flat; NaN if the findings are impossible."""
-        try:
-            return self._marginalizer.query(names, findings).ravel()
-        except ValueError:
-            if self._marginalizer.log_probability(findings) > -np.inf:
-                raise
-            return np.nan
 
     def impute(self, X: Any, how: str = "most_probable", random_state: Any = None) -> pd.DataFrame:
         """Return rows with their missing features filled in, whatever their class.

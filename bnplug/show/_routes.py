@@ -1,7 +1,4 @@
-"""The picture of a graph: labels of boxes, and arrows that run in the gaps between the rows of boxes.
-
-If the class has many children, its edges share rails between the rows.
-"""
+"""The picture of a graph: labels of boxes, and arrows or shared rails that run in the gaps between the rows."""
 
 from __future__ import annotations
 

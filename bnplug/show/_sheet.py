@@ -1,8 +1,4 @@
-"""The positions of boxes in a picture: a checked graph, its rows, the order in each row, and x coordinates.
-
-Parents are above children. ``fast-sugiyama`` orders each row to reduce edge crossings; this module assigns rows and
-coordinates.
-"""
+"""The positions of boxes in a picture: parents above children, in rows that ``fast-sugiyama`` orders."""
 
 from __future__ import annotations
 
@@ -73,8 +69,7 @@ def checked_graph(
 class Sheet:
     """The positions of all vertices: nodes, then lanes, the places of rows that a long edge passes.
 
-    A row is as high as its highest box; boxes touch its upper border. A chain is an edge as the vertices that it
-    visits, one in each row; a chain without lanes may skip rows.
+    A chain is an edge as the vertices that it visits, one in each row; a chain without lanes may skip rows.
     """
 
     widths: list[float]
@@ -174,7 +169,17 @@ def _chains(shaping: list[Link], rank: dict[int, int], n_nodes: int) -> list[lis
 
 def _ordered(rank: dict[int, int], chains: list[list[int]]) -> list[list[int]]:
     """Return the rows, ordered for few edge crossings; unconnected parts are side by side."""
-    steps = [link for chain in _in_turn(rank, chains) for link in pairwise(chain)]
+    # The ordering breaks ties by the last edge: siblings come in table order, and rows interleaved.
+    siblings: dict[Link, list[int]] = defaultdict(list)
+    for parent, child in sorted((chain[0], chain[-1]) for chain in chains):
+        siblings[parent, rank[child]].append(child)
+    turn = {
+        (parent, child): (parent, (place + 0.5) / len(children), row)
+        for (parent, row), children in siblings.items()
+        for place, child in enumerate(children)
+    }
+    in_turn = sorted(chains, key=lambda chain: turn[chain[0], chain[-1]], reverse=True)
+    steps = [link for chain in in_turn for link in pairwise(chain)]
     steps = [(upper, lower) for upper, lower in steps if rank[lower] == rank[upper] + 1]
     parts = [dict(places) for places, *_ in from_edges(steps, ranking_type="minimize")]
     place = {
@@ -186,19 +191,6 @@ def _ordered(rank: dict[int, int], chains: list[list[int]]) -> list[list[int]]:
     return rows
 
 
-def _in_turn(rank: dict[int, int], chains: list[list[int]]) -> list[list[int]]:
-    """Sort the chains for the ordering, which breaks ties by the last: siblings in table order, rows interleaved."""
-    siblings: dict[Link, list[int]] = defaultdict(list)
-    for parent, child in sorted((chain[0], chain[-1]) for chain in chains):
-        siblings[parent, rank[child]].append(child)
-    turn = {
-        (parent, child): (parent, (place + 0.5) / len(children), row)
-        for (parent, row), children in siblings.items()
-        for place, child in enumerate(children)
-    }
-    return sorted(chains, key=lambda chain: turn[chain[0], chain[-1]], reverse=True)
-
-
 def _place(sheet: Sheet, n_nodes: int) -> None:
     """Assign x coordinates: sweep over the rows, down and up, and move each to where its edges are straightest."""
     pulls: dict[int, list[tuple[int, float]]] = defaultdict(list)
@@ -207,9 +199,12 @@ def _place(sheet: Sheet, n_nodes: int) -> None:
         pulls[upper].append((lower, pull))
         pulls[lower].append((upper, pull))
     weight = {vertex: _GRAVITY + sum(pull for _, pull in pulls[vertex]) for vertex in sheet.rank}
-    packed = []
+    packed = []  # each row, and its vertices as close to each other as allowed, the first at 0
     for row in sheet.rows:
-        places = _packed(row, sheet.widths, n_nodes)
+        places = [0.0]
+        for left, right in pairwise(row):
+            space = BOX_SPACE if max(left, right) < n_nodes else LANE_SPACE
+            places.append(places[-1] + (sheet.widths[left] + sheet.widths[right]) / 2 + space)
         packed.append((row, places))
         sheet.x.update((vertex, place - places[-1] / 2) for vertex, place in zip(row, places, strict=True))
     for sweep in range(_SWEEPS):
@@ -222,15 +217,6 @@ def _place(sheet: Sheet, n_nodes: int) -> None:
             sheet.x.update((vertex, place + shift) for vertex, place, shift in zip(row, places, shifts, strict=True))
     middle = (min(map(sheet.left, sheet.x)) + max(map(sheet.right, sheet.x))) / 2
     sheet.x = {vertex: x - middle if pulls[vertex] else 0.0 for vertex, x in sheet.x.items()}
-
-
-def _packed(row: list[int], widths: list[float], n_nodes: int) -> list[float]:
-    """Return the centers of a row's vertices if packed as closely as allowed, the first at 0."""
-    places = [0.0]
-    for left, right in pairwise(row):
-        space = BOX_SPACE if max(left, right) < n_nodes else LANE_SPACE
-        places.append(places[-1] + (widths[left] + widths[right]) / 2 + space)
-    return places
 
 
 def _add_grid(sheet: Sheet, nodes: list[int], limit: float) -> None:

@@ -133,12 +133,24 @@ def plot(
     if ax is None:
         ax = new_axes((width / 96, height / 96))
         ax.set_position((0.0, 0.0, 1.0, 1.0))
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
     ax.set(xlim=(left, left + width), ylim=(top + height, top), aspect="equal")
     ax.set_axis_off()
     space = ax.get_window_extent()
-    points_per_pixel = min(space.width / width, space.height / height) * 72 / ax.figure.dpi
-    _plot_edges(ax, picture, points_per_pixel)
-    _plot_nodes(ax, picture, points_per_pixel)
+    scale = min(space.width / width, space.height / height) * 72 / ax.figure.dpi
+    _plot_edges(ax, picture, scale)
+    ax.add_patch(Rectangle((left, top), width, height, facecolor=palette.PAPER, edgecolor="none", zorder=0))
+    style = f"round,pad=0,rounding_size={_CORNER}"
+    for box in picture.boxes:
+        fill, line, ink = _colours(picture, box.node)
+        corner = (box.x - box.width / 2, box.y - BOX_HEIGHT / 2)
+        patch = FancyBboxPatch(corner, box.width, BOX_HEIGHT, style, facecolor=fill, edgecolor=line)
+        patch.set(linewidth=_BORDER * scale, zorder=2)
+        ax.add_patch(patch)
+        text = ax.text(box.x, box.baseline, box.label, color=ink, ha="center", va="baseline", zorder=3)
+        text.set(size=FONT_SIZE * scale, parse_math=False)
+        text.set_fontweight("bold" if box.node == picture.graph.target else "normal")
     return ax
 
 
@@ -243,20 +255,3 @@ def _plot_edges(ax: Axes, picture: Picture, scale: float) -> None:
     ax.add_collection(lines, autolim=False)
     heads = PolyCollection([edge.head() for edge in picture.edges], facecolors=colours, zorder=1)
     ax.add_collection(heads, autolim=False)
-
-
-def _plot_nodes(ax: Axes, picture: Picture, scale: float) -> None:
-    from matplotlib.patches import FancyBboxPatch, Rectangle
-
-    left, top, width, height = picture.frame
-    ax.add_patch(Rectangle((left, top), width, height, facecolor=palette.PAPER, edgecolor="none", zorder=0))
-    style = f"round,pad=0,rounding_size={_CORNER}"
-    for box in picture.boxes:
-        fill, line, ink = _colours(picture, box.node)
-        corner = (box.x - box.width / 2, box.y - BOX_HEIGHT / 2)
-        patch = FancyBboxPatch(corner, box.width, BOX_HEIGHT, style, facecolor=fill, edgecolor=line)
-        patch.set(linewidth=_BORDER * scale, zorder=2)
-        ax.add_patch(patch)
-        text = ax.text(box.x, box.baseline, box.label, color=ink, ha="center", va="baseline", zorder=3)
-        text.set(size=FONT_SIZE * scale, parse_math=False)
-        text.set_fontweight("bold" if box.node == picture.graph.target else "normal")

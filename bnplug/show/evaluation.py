@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import _check_sample_weight
 
-from bnplug.sources._distributions import Distribution
+from bnplug.sources._summaries import Distribution
 from bnplug.table.class_labels import label_array
 from bnplug.table.coding import MISSING, UNSEEN, Codes, label_index, match_column
 from bnplug.table.column_summary import Points
@@ -119,17 +119,21 @@ def evaluate_probabilities(
     if len(truth) == 0:
         raise ValueError(_NO_ROW)
     losses, errors = _row_losses(probabilities, truth)
-    costs, n_classes = getattr(model, "costs_", None), len(model.classes_)
-    confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
+    costs = getattr(model, "costs_", None)
     return _result(
         model,
-        confusion,
+        _confusion(model, truth, predicted, weights),
         n_rows=len(truth),
         auc=area_under_curve(truth, probabilities, weights),
         log_loss=float(np.average(losses, weights=weights)),
         brier=float(np.average(errors, weights=weights)),
         mean_cost=None if costs is None else float(np.average(costs[truth, predicted], weights=weights)),
     )
+
+
+def _confusion(model: Any, truth: IntArray, predicted: Codes, weights: FloatArray | None = None) -> npt.NDArray[Any]:
+    n_classes = len(model.classes_)
+    return np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
 
 
 def _row_losses(probabilities: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -212,9 +216,7 @@ class RunningEvaluation:
         probabilities = self.model.predict_proba(X)
         truth = _class_codes(self.model, y).astype(np.int64)
         losses, errors = _row_losses(probabilities, truth)
-        predicted = decisions(self.model, X, probabilities).astype(np.int64)
-        n_classes = len(self.confusion)
-        self.confusion += np.bincount(truth * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, -1)
+        self.confusion += _confusion(self.model, truth, decisions(self.model, X, probabilities))
         self.log_loss += float(losses.sum())
         self.brier += float(errors.sum())
         for c, scores in self.scores.items():
@@ -224,22 +226,19 @@ class RunningEvaluation:
 
     def result(self) -> Evaluation:
         """Return the evaluation of all rows so far; raise a ``ValueError`` if there are none."""
-        n_rows = int(self.confusion.sum())
+        of_class = self.confusion.sum(axis=1)
+        n_rows = int(of_class.sum())
         if not n_rows:
             raise ValueError(_NO_ROW)
+        curves = [scores.points() for c, scores in self.scores.items() if 0 < of_class[c] < n_rows]
+        areas = [_area(curve.classes == 1, curve.values, curve.rows.astype(np.float64)) for curve in curves]
         costs = getattr(self.model, "costs_", None)
         return _result(
             self.model,
             self.confusion,
             n_rows=n_rows,
-            auc=self._area(self.confusion.sum(axis=1)),
+            auc=float(np.mean(areas)) if areas else None,
             log_loss=self.log_loss / n_rows,
             brier=self.brier / n_rows,
             mean_cost=None if costs is None else float((costs * self.confusion).sum() / n_rows),
         )
-
-    def _area(self, of_class: IntArray) -> float | None:
-        if np.count_nonzero(of_class) < 2:
-            return None
-        points = [scores.points() for c, scores in self.scores.items() if of_class[c]]
-        return float(np.mean([_area(p.classes == 1, p.values, p.rows.astype(np.float64)) for p in points]))

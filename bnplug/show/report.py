@@ -1,8 +1,4 @@
-"""A fitted classifier as one self-contained HTML page.
-
-The page needs no network connection and is readable without its script. With the script, clicking a node of the graph
-shows the node's table. The same model and data give the same page.
-"""
+"""A fitted classifier as one self-contained HTML page, readable without its script; the same input, the same page."""
 
 from __future__ import annotations
 
@@ -46,17 +42,17 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
     The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.report`; a frame has the columns of training.
     """
     check_is_fitted(model)
-    html.check_rows(rows, X)
-    if X is None and y is not None:
-        raise ValueError("y is given without X: a report needs the rows that the labels belong to")
-    probabilities = None if y is None and not rows else model.predict_proba(X)
-    evaluation = None if probabilities is None or y is None else evaluate_probabilities(model, probabilities, y)
-    examples = _examples(model, X, y, probabilities, rows) if probabilities is not None and rows else {}
+    html.check_rows(rows, X, y)
+    probabilities = model.predict_proba(X) if rows or y is not None else np.empty(0)
+    evaluation = None if y is None else evaluate_probabilities(model, probabilities, y)
+    examples = _examples(model, X, y, probabilities, rows) if rows else {}
     try:
         joints, error = class_joints(model), ""
     except ValueError as reason:
         joints, error = {}, str(reason)
     names, blanket, marked = model.tables_.names, model.markov_blanket(), blanket_to_mark(model)
+    sizes = len(model.encoder_.names), len(model.classes_), len(model.tables_.edges), model.tables_.n_parameters
+    tiles = [(label, f"{n:,}") for label, n in zip(("features", "classes", "edges", "parameters"), sizes, strict=True)]
     return render(
         "report.html",
         title=f"{model.target_}: Bayesian-network classifier",
@@ -64,7 +60,7 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
         numbers={name: position for position, name in enumerate(names)},
         target=model.target_,
         classes=model.classes_.tolist(),
-        tiles=_tiles(model, evaluation),
+        tiles=tiles if evaluation is None else [*tiles, ("accuracy", f"{evaluation.accuracy:.3f}")],
         graph=html.Safe(to_svg(names, model.tables_.edges, model.target_, marked, clickable=True)),
         blanket=blanket,
         marked=marked,
@@ -81,12 +77,6 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
         ),
         **_making(model),
     )
-
-
-def _tiles(model: BayesianNetworkClassifier, evaluation: Evaluation | None) -> list[tuple[str, str]]:
-    sizes = len(model.encoder_.names), len(model.classes_), len(model.tables_.edges), model.tables_.n_parameters
-    tiles = [(label, f"{n:,}") for label, n in zip(("features", "classes", "edges", "parameters"), sizes, strict=True)]
-    return tiles if evaluation is None else [*tiles, ("accuracy", f"{evaluation.accuracy:.3f}")]
 
 
 def _prior(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> dict[str, Any]:
@@ -249,8 +239,8 @@ def _folded(confusion: pd.DataFrame) -> pd.DataFrame:
     large = np.sort(np.argsort(-size, kind="stable")[: _MOST_CLASSES - 1])
     place = np.full(len(counts), len(large))
     place[large] = np.arange(len(large))
-    folded = np.zeros((len(large) + 1, len(large) + 1))
-    np.add.at(folded, (place[:, None], place[None, :]), counts)
+    groups = np.eye(len(large) + 1)[place]
+    folded = groups.T @ counts @ groups
     labels = pd.Index([*confusion.index[large], f"{len(counts) - len(large):,} other classes"], dtype=object)
     return pd.DataFrame(folded, index=labels, columns=labels)
 
@@ -259,9 +249,7 @@ def _examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: F
     """Explain the `n_rows` rows with the least probable best class."""
     chosen = _uncertain(probabilities, n_rows)
     frame = to_frame(X, "X")
-    if not is_frame(X):
-        frame = frame.set_axis(list(model.encoder_.columns), axis=1)
-    rows = frame.iloc[chosen]
+    rows = (frame if is_frame(X) else frame.set_axis(list(model.encoder_.columns), axis=1)).iloc[chosen]
     try:
         with warnings.catch_warnings():
             # Predicting all rows has given the same warnings.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -83,9 +83,14 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     for name in wanted:
         if name not in model.tables_.tables:
             raise ValueError(f"there is no node {name!r}.{did_you_mean(name, model.tables_.names)}")
+    made = [", ".join(f"{part} {text}" for part, text in model.made_.items())]
+    for part in model.components_:
+        origin = f"{part['distribution']} {part['version']}".strip()
+        made.append(f"  {part['kind']} {part['name']} ({origin})")
+    families = [(name, ", ".join(map(printable, parents))) for name, parents in model.tables_.parents.items()]
     parts = [
-        f"{model.target_!r}: {headline(model)}\n" + "\n".join(_made_by(model)),
-        "\n".join(_node_line(name, parents) for name, parents in model.tables_.parents.items()),
+        "\n".join([f"{model.target_!r}: {headline(model)}", *map(printable, made)]),
+        "\n".join(printable(name) + (f" <- {parents}" if parents else "") for name, parents in families),
         f"Markov blanket of {model.target_!r}: {', '.join(map(printable, model.markov_blanket())) or '(empty)'}",
     ]
     parts += ["\n".join(f"{label}: {text}" for label, text in lines)] if (lines := learned_lines(model)) else []
@@ -94,10 +99,18 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     if model.calibrate is not None:
         parts.append(TEMPERED)
     shown = wanted or [name for name, node in model.tables_.tables.items() if node.values.size <= _SMALL_TABLE]
-    parts += [_table_text(model, name) for name in shown]
-    left_out = [name for name in model.tables_.names if name not in shown and not wanted]
-    parts += ["\n".join(_size_line(model, name) for name in left_out)] if left_out else []
-    return "\n\n".join(parts)
+    for name in shown:
+        parents = model.tables_.parents[name]
+        title = f"P({printable(name)}{' | ' if parents else ''}{', '.join(map(printable, parents))})"
+        frame = model.cpt(name).T.rename(index=printable, columns=printable)
+        frame = frame.rename_axis(index=printable if parents else None, columns=None)
+        parts.append(f"{title}\n{frame.to_string(float_format=number)}")
+    sizes = []
+    for name in () if wanted else (name for name in model.tables_.names if name not in shown):
+        states, *configurations = model.tables_.tables[name].values.shape
+        size = f"{counted(states, 'state')} x {counted(prod(configurations), 'configuration')}"
+        sizes.append(f"P({printable(name)} | ...): {size}; --node {printable(name)!r} shows it")
+    return "\n\n".join([*parts, "\n".join(sizes)] if sizes else parts)
 
 
 def learned_lines(model: BayesianNetworkClassifier) -> list[tuple[str, str]]:
@@ -119,34 +132,6 @@ def learned_lines(model: BayesianNetworkClassifier) -> list[tuple[str, str]]:
     return lines + [
         (printable(str(name)), one_line(repr(value), _MOST_DETAIL)) for name, value in learned.details.items()
     ]
-
-
-def _made_by(model: BayesianNetworkClassifier) -> Iterator[str]:
-    """Yield the user's expressions that made a model, then every component with its distribution."""
-    yield printable(", ".join(f"{part} {text}" for part, text in model.made_.items()))
-    for part in model.components_:
-        origin = f"{part['distribution']} {part['version']}".strip()
-        yield printable(f"  {part['kind']} {part['name']} ({origin})")
-
-
-def _node_line(name: str, parents: Iterable[str]) -> str:
-    given = ", ".join(map(printable, parents))
-    return f"{printable(name)} <- {given}" if given else printable(name)
-
-
-def _table_text(model: BayesianNetworkClassifier, name: str) -> str:
-    """Return a node's table: a line per configuration of its parents."""
-    parents = model.tables_.parents[name]
-    title = f"P({printable(name)}{' | ' if parents else ''}{', '.join(map(printable, parents))})"
-    frame = model.cpt(name).T.rename(index=printable, columns=printable)
-    frame = frame.rename_axis(index=printable if parents else None, columns=None)
-    return f"{title}\n{frame.to_string(float_format=number)}"
-
-
-def _size_line(model: BayesianNetworkClassifier, name: str) -> str:
-    states, *configurations = model.tables_.tables[name].values.shape
-    size = f"{counted(states, 'state')} x {counted(prod(configurations), 'configuration')}"
-    return f"P({printable(name)} | ...): {size}; --node {printable(name)!r} shows it"
 
 
 def fitted_display(model: BayesianNetworkClassifier) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.sources._distributions import Distribution
 from bnplug.table._cells import Cells
 from bnplug.table._checks import FIRST_INEXACT, are_merged, has_inexact
 from bnplug.table._dates import all_parts, zone_of
@@ -56,32 +55,110 @@ def counted(numbers: IntArray, labels: Labels) -> Points:
     return Points(used // n_classes, used % n_classes, rows[used], weights)
 
 
-class _CountsMissing:
-    """Incremental summary of a column; `missing` counts the missing cells of each class, as the number 0."""
+#: A summary is compressed to about twice KEPT points. As many numbers as LEAF are gathered before the first
+#: compression. As many distinct numbers as MOST_EXACT are kept exactly.
+KEPT, LEAF, MOST_EXACT = 1 << 13, 1 << 15, 1 << 16
 
-    def __init__(self) -> None:
-        self.missing = NO_ROWS
+
+def _are_merged(parts: list[Points], joined: Points) -> bool:
+    """Return whether joining the parts converted distinct whole numbers to the same float."""
+    whole = [part.values for part in parts if part.values.dtype.kind in "iu" and has_inexact(part.values)]
+    if not whole or joined.values.dtype.kind != "f":
+        return False
+    distinct = set().union(*(values.tolist() for values in whole))
+    return len({float(number) for number in distinct}) < len(distinct)
+
+
+class Distribution:
+    """Incremental count of each number in each class: exact for few distinct numbers, else of bounded error.
+
+    A summary is :class:`Points` that stand for the rows between them and the previous point. Compressing moves at most
+    a share ``1 / KEPT`` of the rows up to any point. Two summaries of equally many parts are joined and compressed
+    again (the binary counter of Munro and Paterson 1980): the count at or below a number is too small by at most
+    ``n / KEPT * (1 + ceil(log2(n / LEAF)))``, 0.16% of 100 million rows, and never too large. All classes share points:
+    else an interval of mixed classes would look like many short ones of a single class each.
+
+    `exact` says whether every number is kept, `merged` whether distinct whole numbers became the same float.
+    """
+
+    def __init__(self, kept: int = KEPT, leaf: int = LEAF, most_exact: int = MOST_EXACT) -> None:
+        self.kept, self.leaf, self.most_exact = kept, leaf, most_exact
+        self.exact, self.merged = True, False
+        self._waiting: list[Points] = []
+        self._n_waiting, self._limit = 0, most_exact
+        # Level i: the summary of 2^i leaves, or None.
+        self._levels: list[Points | None] = []
+
+    def add(self, points: Points) -> None:
+        """Add the distinct numbers of more rows."""
+        if len(points.values) == 0:
+            return
+        self._waiting.append(points)
+        self._n_waiting += len(points.values)
+        if self._n_waiting > (self._limit if self.exact else self.leaf):
+            self._summarize()
+
+    def merge(self, other: Distribution) -> Self:
+        """Add the contents of another distribution."""
+        self.merged |= other.merged
+        self.exact &= other.exact
+        for level, summary in enumerate(other._levels):
+            if summary is not None:
+                self._carry(summary, level)
+        for points in other._waiting:
+            self.add(points)
+        return self
 
     def renumber(self, places: IntArray) -> None:
         """Rename class c to ``places[c]``."""
-        self.missing = self.missing.renumbered(places)
+        self._waiting = [points.renumbered(places) for points in self._waiting]
+        self._levels = [None if points is None else points.renumbered(places) for points in self._levels]
 
-    def lack(self, rows: Points) -> None:
-        """Add rows whose cells are missing."""
-        self.missing = self.missing.join(rows)
+    def points(self) -> Points:
+        """Return all points together."""
+        parts = self._waiting + [level for level in self._levels if level is not None]
+        return self._joined(parts) if parts else Points.of(np.zeros(0), np.zeros(0, dtype=np.int64))
 
-    def _cells(self, points: Points, column: pd.Series[Any], n_distinct: float | None, merged: bool = False) -> Cells:
-        """Return the cells of a column, whose missing cells come last."""
-        labels, rows = np.append(points.classes, self.missing.classes), np.append(points.rows, self.missing.rows)
-        weights = [part.weights for part in (points, self.missing) if part.weights is not None]
-        return Cells(column, labels, np.concatenate(weights) if weights else None, rows, n_distinct, merged)
+    def _joined(self, parts: list[Points]) -> Points:
+        joined = parts[0].join(*parts[1:])
+        self.merged |= _are_merged(parts, joined)
+        return joined
+
+    def _summarize(self) -> None:
+        """Join the waiting points and, if they are too many, compress them."""
+        joined = self._joined(self._waiting)
+        if self.exact and np.count_nonzero(joined._ends()) <= self.most_exact:
+            self._waiting, self._n_waiting = [joined], len(joined.values)
+            # Doubling the limit keeps the cost of repeated joins linear.
+            self._limit = max(self.most_exact, 2 * self._n_waiting)
+            return
+        self.exact = False
+        self._waiting, self._n_waiting = [], 0
+        floats = joined._replace(values=joined.values.astype(np.float64))
+        self.merged |= _are_merged([joined], floats)
+        self._carry(floats.compress(self.kept), 0)
+
+    def _carry(self, points: Points, level: int) -> None:
+        """Store a summary at its level; two of one level are joined into one of the next."""
+        self._levels += [None] * (level + 1 - len(self._levels))
+        previous, self._levels[level] = self._levels[level], None
+        if previous is None:
+            self._levels[level] = points
+        else:
+            self._carry(previous.join(points).compress(self.kept), level + 1)
 
 
-class NumberSummary(_CountsMissing):
+def _cells(points: Points, missing: Points, column: pd.Series[Any], n_distinct: float | None) -> Cells:
+    """Return the cells of a column, whose missing cells come last."""
+    labels, rows = np.append(points.classes, missing.classes), np.append(points.rows, missing.rows)
+    weights = [part.weights for part in (points, missing) if part.weights is not None]
+    return Cells(column, labels, np.concatenate(weights) if weights else None, rows, n_distinct)
+
+
+class NumberSummary:
     """Count the numbers of a column by class; for an `identifier`, also estimate how many are distinct."""
 
     def __init__(self, identifier: bool = False) -> None:
-        super().__init__()
         self.distribution = Distribution()
         self.dtype: np.dtype[Any] | None = None
         self.whole, self.merged = True, False
@@ -89,11 +166,11 @@ class NumberSummary(_CountsMissing):
         self.large: dict[float, Any] | None = {}
         self.hashes = SmallestHashes() if identifier else None
 
-    def add(self, column: pd.Series[Any], labels: Labels) -> None:
+    def add(self, column: pd.Series[Any], labels: Labels) -> BoolArray:
+        """Add a batch of rows; return which cells are missing."""
         values, holes = _numbers_and_holes(column)
         self._widen(values.dtype if isinstance(column.dtype, np.dtype) else np.dtype(np.float64))
         self.merged |= column.dtype == object and are_merged(column, values)
-        self.lack(counted(np.where(holes, 0, -1), labels))
         if column.dtype.kind != "f" and has_inexact(values):
             large = column[np.abs(values.astype(np.float64)) >= FIRST_INEXACT].unique().tolist()
             self._keep_large({float(number): number for number in large})
@@ -103,11 +180,11 @@ class NumberSummary(_CountsMissing):
         order = labels.order[~holes[labels.order]] if holes.any() else labels.order
         weights = None if labels.weights is None else labels.weights[order]
         self.distribution.add(Points.of(values[order], labels.codes[order], weights))
+        return holes
 
     def merge(self, other: NumberSummary) -> None:
         if other.dtype is not None:
             self._widen(other.dtype)
-        self.lack(other.missing)
         self.whole &= other.whole
         self.merged |= other.merged
         self._keep_large(other.large)
@@ -116,15 +193,14 @@ class NumberSummary(_CountsMissing):
         self.distribution.merge(other.distribution)
 
     def renumber(self, places: IntArray) -> None:
-        super().renumber(places)
         self.distribution.renumber(places)
 
-    def cells(self) -> Cells:
+    def cells(self, missing: Points) -> Cells:
         points = self.distribution.points()
-        column = self._column(points.values, len(self.missing.rows))
+        column = self._column(points.values, len(missing.rows))
         n_distinct = self.hashes.n_distinct() if self.hashes is not None and self.whole else 0.0
-        merged = self.merged or self.distribution.merged
-        return self._cells(points, column, None if self.distribution.exact else n_distinct, merged)
+        cells = _cells(points, missing, column, None if self.distribution.exact else n_distinct)
+        return cells._replace(merged=self.merged or self.distribution.merged)
 
     def _widen(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
@@ -146,14 +222,13 @@ class NumberSummary(_CountsMissing):
         return pd.Series(np.concatenate([values.astype(self.dtype), missing]))
 
 
-class StateSummary(_CountsMissing):
+class StateSummary:
     """Count the values of a column that is not numeric by class; `complete` says whether they are not too many.
 
     If `categorical`, categories keep their order, and categories without rows are kept too.
     """
 
     def __init__(self, categorical: bool = True) -> None:
-        super().__init__()
         self.categorical, self.complete = categorical, True
         self.places: dict[Any, int] = {}
         self.counts = NO_ROWS
@@ -161,39 +236,36 @@ class StateSummary(_CountsMissing):
         self.categories: pd.Index[Any] | None = None
         self.began = False
 
-    def add(self, column: pd.Series[Any], labels: Labels) -> None:
+    def add(self, column: pd.Series[Any], labels: Labels) -> BoolArray:
+        """Add a batch of rows; return which cells are missing."""
         codes, values = factorize(column)
         categories = values if isinstance(column.dtype, pd.CategoricalDtype) else None
         self._note(categories if self.categorical else None)
         numbers = codes.astype(np.int64)
-        self.lack(counted(np.where(numbers < 0, 0, -1), labels))
         if categories is not None:
             occurring, numbers = renumbered(numbers, len(values))
             values = values[occurring]
         if self.complete and len(values):
             self._count(list(values), counted(numbers, labels))
+        return codes < 0
 
     def merge(self, other: StateSummary) -> None:
         if other.began:
             self._note(other.categories)
-        self.lack(other.missing)
         self.complete &= other.complete
         if self.complete and other.places:
             self._count(list(other.places), other.counts)
 
     def renumber(self, places: IntArray) -> None:
-        super().renumber(places)
         self.counts = self.counts.renumbered(places)
 
-    def cells(self) -> Cells:
-        column = self._column(np.append(self.counts.values, np.full(len(self.missing.rows), -1)))
-        return self._cells(self.counts, column, None if self.complete else np.inf)
-
-    def _column(self, codes: IntArray) -> pd.Series[Any]:
+    def cells(self, missing: Points) -> Cells:
         values = np.empty(len(self.places) + 1, dtype=object)
         values[:-1] = list(self.places)
-        cells = pd.Series(values[codes], dtype=object)
-        return cells if self.categories is None else pd.Series(pd.Categorical(cells, categories=self.categories))
+        column = pd.Series(values[np.append(self.counts.values, np.full(len(missing.rows), -1))], dtype=object)
+        if self.categories is not None:
+            column = pd.Series(pd.Categorical(column, categories=self.categories))
+        return _cells(self.counts, missing, column, None if self.complete else np.inf)
 
     def _count(self, values: list[Any], counts: Points) -> None:
         """Add rows of values, which `counts` has by their positions among `values`."""
@@ -218,11 +290,12 @@ class TimeSummary:
         self.parts: dict[str, NumberSummary] = {}
         self.zone: str | None = None
 
-    def add(self, column: pd.Series[Any], labels: Labels) -> None:
-        """Add a batch of rows; times with another time zone are converted to the first one."""
+    def add(self, column: pd.Series[Any], labels: Labels) -> BoolArray:
+        """Add a batch of rows, with times converted to the first time zone; return which cells are missing."""
         for name, part in all_parts(column, self.zone).items():
-            self.parts.setdefault(name, NumberSummary()).add(part, labels)
+            holes = self.parts.setdefault(name, NumberSummary()).add(part, labels)
         self.zone = zone_of(column) if self.zone is None else self.zone
+        return holes
 
     def merge(self, other: TimeSummary) -> None:
         if self.zone is not None and other.zone is not None and self.zone != other.zone:
@@ -235,12 +308,8 @@ class TimeSummary:
         for part in self.parts.values():
             part.renumber(places)
 
-    def lack(self, rows: Points) -> None:
-        for part in self.parts.values():
-            part.lack(rows)
-
-    def cells(self) -> Mapping[str, Cells]:
-        return {name: part.cells()._replace(zone=self.zone) for name, part in self.parts.items()}
+    def cells(self, missing: Points) -> Mapping[str, Cells]:
+        return {name: part.cells(missing)._replace(zone=self.zone) for name, part in self.parts.items()}
 
 
 class SmallestHashes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.kinds import COMPLEX, NUMBERS, TIMES
 from bnplug.table.rules import ColumnRules, _report_dropped
 from bnplug.table.table import Table
-from bnplug.table.weights import check_class_weight
+from bnplug.table.weights import _divided_by_class_mean, check_class_weight
 from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
 #: Called with the number of rows read since the last call.
@@ -65,15 +65,6 @@ class TableSpec:
         check_cuts_columns(unfitted(self.rules.discretizer), named=is_component(self.rules.discretizer))
 
 
-class UsableRows(NamedTuple):
-    """Rows of a batch with a weight and, with ``missing="drop"``, no missing cell; `kept` is their mask."""
-
-    frame: pd.DataFrame
-    labels: pd.Series[Any]
-    weights: FloatArray | None
-    kept: BoolArray
-
-
 @dataclass(frozen=True)
 class Surveyed:
     """The result of the first pass: `schema` is a table without rows, `empty` are columns without any value."""
@@ -92,19 +83,19 @@ class Surveyed:
 
     def encode(self, batch: Batch) -> tuple[CodeArray, FloatArray | None]:
         """Return the usable rows of a batch: codes (variables, rows), and weights if rows have them."""
-        rows = usable_rows(batch, self.spec, self.empty)
+        frame, column, row_weights, _ = usable_rows(batch, self.spec, self.empty)
         # The survey has reported floats that may have lost digits.
-        codes = np.array(self.encoder.coder(self.schema).code_features(self.encoder.features(rows.frame), "error"))
-        labels = match_column(rows.labels, self.encoder.classes.tolist())
+        codes = np.array(self.encoder.coder(self.schema).code_features(self.encoder.features(frame), "error"))
+        labels = match_column(column, self.encoder.classes.tolist())
         codes[self.schema.target_index] = np.maximum(labels, 0)
         known = labels >= 0
         if self.class_weights is None:
             if not known.all():
                 raise ValueError(f"{batch.path}: there are classes that the first reading did not find: it was changed")
-            return codes, rows.weights
+            return codes, row_weights
         # Rows of a class with weight 0 are dropped.
         weights = self.class_weights[labels[known]]
-        return codes[:, known], weights if rows.weights is None else weights * rows.weights[known]
+        return codes[:, known], weights if row_weights is None else weights * row_weights[known]
 
 
 def survey(files: DataFiles, spec: TableSpec, n_jobs: int | None = None, progress: Progress | None = None) -> Surveyed:
@@ -134,26 +125,28 @@ def survey_passes(spec: TableSpec, gather: Callable[[frozenset[str]], Gathered])
     return gathered.surveyed(empty)
 
 
-def usable_rows(batch: Batch, spec: TableSpec, empty: frozenset[str] = frozenset()) -> UsableRows:
-    """Return the usable rows of a batch; raise a ``ValueError`` that names the file for bad weights."""
+def usable_rows(
+    batch: Batch, spec: TableSpec, empty: frozenset[str]
+) -> tuple[pd.DataFrame, pd.Series[Any], FloatArray | None, BoolArray]:
+    """Return the features, classes and weights of usable rows, and the mask of these rows in the batch.
+
+    They have a weight and, with ``missing="drop"``, no missing cell. A ``ValueError`` about weights names the file.
+    """
     frame = batch.frame
     labels = frame[spec.target]
     features = frame.drop(columns=[name for name in (spec.target, spec.sample_weight) if name is not None])
-    weights = None if spec.sample_weight is None else _weights(frame[spec.sample_weight], batch)
+    weights = None
+    if spec.sample_weight is not None:
+        weights = weight_numbers(frame[spec.sample_weight], f"{batch.path}: column {spec.sample_weight!r}")
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError(f"{batch.path}: the weights in {spec.sample_weight!r} are negative, missing or infinite")
     kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
     if spec.rules.policies.drops:
         required = [name for name in spec.rules.policies.columns("drop", features.columns) if name not in empty]
         kept &= ~features[required].isna().any(axis=1).to_numpy()
     if kept.all():
-        return UsableRows(features, labels, weights, kept)
-    return UsableRows(features[kept], labels[kept], None if weights is None else weights[kept], kept)
-
-
-def _weights(column: pd.Series[Any], batch: Batch) -> FloatArray:
-    weights = weight_numbers(column, f"{batch.path}: column {str(column.name)!r}")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"{batch.path}: the weights in {str(column.name)!r} are negative, missing or infinite")
-    return weights
+        return features, labels, weights, kept
+    return features[kept], labels[kept], None if weights is None else weights[kept], kept
 
 
 def check_cuts_columns(transformer: Any, named: bool = False) -> None:
@@ -211,17 +204,17 @@ class Gathered:
         """Add a batch; missing cells in the `empty` columns do not make rows incomplete."""
         note_kinds(self.kinds, batch.path, batch.kinds)
         codes = self._class_codes(batch)
-        rows = usable_rows(batch, self.spec, empty)
-        frame = batch.frame if self.spec.rules.policies.drops else rows.frame
+        usable, _, weights, kept = usable_rows(batch, self.spec, empty)
+        frame = batch.frame if self.spec.rules.policies.drops else usable
         self.valued |= {name for name in self.names if name not in self.valued and frame[name].notna().any()}
         self.incomplete |= {name for name in self.names if name not in self.incomplete and batch.frame[name].hasnans}
-        for total, numbers in ((self.all_rows, codes), (self.rows, codes[rows.kept])):
+        for total, numbers in ((self.all_rows, codes), (self.rows, codes[kept])):
             total.update(dict(zip(self.places, np.bincount(numbers, minlength=len(self.places)).tolist(), strict=True)))
-        if len(rows.frame):
-            self.total_weight += len(rows.frame) if rows.weights is None else float(rows.weights.sum())
-            labels = Labels.of(codes[rows.kept], rows.weights)
+        if len(usable):
+            self.total_weight += len(usable) if weights is None else float(weights.sum())
+            labels = Labels.of(codes[kept], weights)
             run_in_threads(
-                lambda name: self.columns[name].add(rows.frame[str(name)], batch.kinds[name], labels),
+                lambda name: self.columns[name].add(usable[str(name)], batch.kinds[name], labels),
                 self.names,
                 n_jobs=n_jobs,
             )
@@ -254,9 +247,10 @@ class Gathered:
         check_sum(np.array([self.total_weight * (1.0 if weights is None else weights.max())]), "the row weights")
         rank = np.full(len(self.places), -1, dtype=np.int64)
         rank[[self.places[label] for label in classes.tolist()]] = np.arange(len(classes))
-        cells = {name: _by_class(column.cells(), rank, weights) for name, column in self.columns.items()}
-        encoder, states = ColumnEncoder.learn_cells(cells, classes, spec.rules)
-        states = {**states, spec.target: tuple(classes.tolist())}
+        relative = spec.rules.relative_weights
+        cells = {name: _by_class(column.cells(), rank, weights, relative) for name, column in self.columns.items()}
+        encoder, columns = ColumnEncoder.learn(cells, classes, spec.rules)
+        states = {**{name: column.states for name, column in columns.items()}, spec.target: tuple(classes.tolist())}
         schema = Table.empty(list(states), states, spec.target)
         schema.left_out = tuple(encoder.left_out)
         return Surveyed(spec, encoder, schema, sum(self.rows[label] for label in classes.tolist()), weights, empty)
@@ -287,24 +281,23 @@ class _Column:
         self.summary: Any = None
         # A cell of a type that cannot be learned from.
         self.odd: pd.Series[Any] | None = None
-        # Rows of batches without any value.
-        self.nothing = NO_ROWS
+        # The missing cells of each class, as the number 0.
+        self.missing = NO_ROWS
 
     def add(self, column: pd.Series[Any], kind: str, labels: Labels) -> None:
-        if kind == NOTHING:
-            self.nothing = self.nothing.join(counted(np.zeros(len(column), dtype=np.int64), labels))
-        elif kind in (CONTAINERS, COMPLEX) or (kind == TIMES and self.rules.dates != "parts"):
+        if kind in (CONTAINERS, COMPLEX) or (kind == TIMES and self.rules.dates != "parts"):
             self.odd = column.iloc[:1]
-        else:
-            if self.summary is None and kind == NUMBERS:
-                self.summary = NumberSummary(is_named_like_identifier(self.name))
-            elif self.summary is None:
-                self.summary = TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
-            self.summary.add(column, labels)
+            return
+        if self.summary is None and kind == NUMBERS:
+            self.summary = NumberSummary(is_named_like_identifier(self.name))
+        elif self.summary is None and kind != NOTHING:
+            self.summary = TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
+        holes = True if kind == NOTHING else self.summary.add(column, labels)
+        self.missing = self.missing.join(counted(np.where(holes, 0, np.full(len(column), -1)), labels))
 
     def merge(self, other: _Column, places: IntArray) -> None:
         """Add another column, whose class c is class ``places[c]`` here; this changes the other column."""
-        self.nothing = self.nothing.join(other.nothing.renumbered(places))
+        self.missing = self.missing.join(other.missing.renumbered(places))
         self.odd = other.odd if self.odd is None else self.odd
         if other.summary is not None:
             other.summary.renumber(places)
@@ -317,23 +310,23 @@ class _Column:
         if self.odd is not None:
             return Cells(self.odd, np.zeros(1, dtype=np.int64), None, np.ones(1, dtype=np.int64))
         summary = StateSummary() if self.summary is None else self.summary
-        summary.lack(self.nothing)
-        cells: Seen = summary.cells()
+        cells: Seen = summary.cells(self.missing)
         return cells
 
 
-def _by_class(seen: Any, rank: IntArray, weights: FloatArray | None) -> Any:
+def _by_class(seen: Any, rank: IntArray, weights: FloatArray | None, relative: bool) -> Any:
     """Number classes by rank and multiply weights by class; cells of classes without a rank are dropped."""
     if not isinstance(seen, Cells):
-        return {part: _by_class(cells, rank, weights) for part, cells in seen.items()}
-    assert seen.labels is not None
+        return {part: _by_class(cells, rank, weights, relative) for part, cells in seen.items()}
     assert seen.repeats is not None
     labels = rank[seen.labels]
     kept = labels >= 0
-    totals = None if seen.weights is None else seen.weights[kept]
+    labels, repeats, totals = labels[kept], seen.repeats[kept], None if seen.weights is None else seen.weights[kept]
     if weights is not None:
-        totals = weights[labels[kept]] * (seen.repeats[kept] if totals is None else totals)
-    return seen._replace(column=seen.column[kept], labels=labels[kept], weights=totals, repeats=seen.repeats[kept])
+        totals = weights[labels] * (repeats if totals is None else totals)
+    if relative:
+        totals = _divided_by_class_mean(totals, labels, repeats)
+    return seen._replace(column=seen.column[kept], labels=labels, weights=totals, repeats=repeats)
 
 
 def _class_weights(given: Any, classes: npt.NDArray[Any], rows: IntArray) -> FloatArray | None:

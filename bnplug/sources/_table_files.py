@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -72,10 +72,10 @@ def encode_files(
     if cache is None:
         coder = _FileCoder(Path(tempfile.mkdtemp(prefix="bnplug-table-")), key, spec, temporary=True)
         weakref.finalize(coder, shutil.rmtree, coder.folder, ignore_errors=True)
-        return coder.code(files, options, n_jobs, progress)
+        return coder.encode(files, options, n_jobs, progress)
     Path(cache).mkdir(parents=True, exist_ok=True)
     coder = _FileCoder(Path(cache), key, spec)
-    return coder.cached(files) or coder.code(files, options, n_jobs, progress)
+    return coder.cached(files) or coder.encode(files, options, n_jobs, progress)
 
 
 class _FileCoder:
@@ -103,7 +103,7 @@ class _FileCoder:
         except DAMAGE:
             return None
 
-    def code(
+    def encode(
         self, paths: Sequence[Path], csv: Mapping[str, Any], n_jobs: int | None, progress: Progress | None
     ) -> tuple[BlockTable, ColumnEncoder]:
         """Read files for states and cuts, then write their codes; write the index last."""
@@ -118,22 +118,17 @@ class _FileCoder:
         changed = [old[0] for old, new in zip(before, fingerprint(paths), strict=True) if old != new]
         if changed:
             raise ValueError(f"{changed[0]} was changed while it was read; nothing is kept of it, so read it again")
-        self._write_index(before, layout, written, surveyed)
+        index = dict(zip(("format", "version"), _FORMAT, strict=True), files=before, checksums=written)
+        index |= layout._asdict() | {"dtype": layout.dtype.str, "rows": list(layout.rows)}
+        write_atomically(self.index, sealed(index | encoder_state(surveyed.encoder, schema.states, schema.target)))
+        for path in self.folder.glob(f"table-{self.key}-*.codes"):
+            if path != codes:
+                path.unlink(missing_ok=True)
         return self._table(codes, layout, schema.states, surveyed.encoder, checked=True)
 
     def _codes(self, files: list[list[Any]]) -> Path:
         """Return the path of the codes, which depends on the content of the files."""
         return self.folder / f"table-{self.key}-{_digest(files)[:16]}.codes"
-
-    def _write_index(self, files: list[list[Any]], layout: Layout, written: list[int], surveyed: Surveyed) -> None:
-        schema = surveyed.schema
-        index = dict(zip(("format", "version"), _FORMAT, strict=True), files=files, checksums=written)
-        index |= layout._asdict() | {"dtype": layout.dtype.str, "rows": list(layout.rows)}
-        index |= encoder_state(surveyed.encoder, schema.states, schema.target)
-        write_atomically(self.index, sealed(index))
-        for path in self.folder.glob(f"table-{self.key}-*.codes"):
-            if path != self._codes(files):
-                path.unlink(missing_ok=True)
 
     def _table(
         self, codes: Path, layout: Layout, states: Mapping[str, Sequence[State]], encoder: ColumnEncoder, checked: bool
@@ -144,18 +139,19 @@ class _FileCoder:
 
 
 def _write_codes(
-    path: Path, layout: Layout, files: DataFiles, surveyed: Surveyed, progress: Callable[[int], None] | None
+    path: Path, layout: Layout, files: DataFiles, surveyed: Surveyed, progress: Callable[[int], None]
 ) -> list[int]:
     """Write the codes of all rows; return the checksums of the blocks."""
     used = {*surveyed.encoder.columns, surveyed.spec.target, surveyed.spec.sample_weight}
+
+    def coded() -> Iterator[tuple[CodeArray, FloatArray | None]]:
+        for batch in files.batches([name for name in files.names if name in used]):
+            yield surveyed.encode(batch)
+            progress(len(batch.frame))
+
     try:
         with _writing_atomically(path) as file:
-            writer = CodeWriter(file, layout)
-            for batch in files.batches([name for name in files.names if name in used]):
-                writer.add(*surveyed.encode(batch))
-                if progress is not None:
-                    progress(len(batch.frame))
-            writer.close()
+            return write_blocks(file, layout, coded())
     except OSError as error:
         if error.errno not in _FULL:
             raise
@@ -163,7 +159,6 @@ def _write_codes(
         raise OSError(
             error.errno, f"{error.strerror}: {said}; make room, or give another folder as cache", str(path)
         ) from error
-    return writer.checksums
 
 
 class Layout(NamedTuple):
@@ -206,49 +201,38 @@ class Layout(NamedTuple):
             offset += self.block_bytes(rows)
 
 
-class CodeWriter:
-    """Write batches of rows of any size as blocks; `checksums` are the CRC-32 of the blocks written so far."""
-
-    def __init__(self, file: BinaryIO, layout: Layout) -> None:
-        self.checksums: list[int] = []
-        self._file, self._layout = file, layout
-        try:
-            # Reserve the disk space before the work, if the file system supports it.
-            if layout.n_bytes and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, layout.n_bytes)
-        except OSError as error:
-            if error.errno in _FULL:
-                raise
-        self._waiting: list[tuple[CodeArray, FloatArray | None]] = []
-        self._n_waiting = 0
-
-    def add(self, codes: CodeArray, weights: FloatArray | None) -> None:
-        """Write more rows: codes (variables, rows), and weights (rows,) or None."""
-        self._waiting.append((codes, weights))
-        self._n_waiting += codes.shape[1]
-        for rows in self._layout.rows[len(self.checksums) :]:
-            if self._n_waiting < rows:
+def write_blocks(file: BinaryIO, layout: Layout, batches: Iterable[tuple[CodeArray, FloatArray | None]]) -> list[int]:
+    """Write batches of codes and weights of any size as blocks; return the CRC-32 of each block."""
+    try:
+        # Reserve the disk space before the work, if the file system supports it.
+        if layout.n_bytes and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, layout.n_bytes)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+    written: list[int] = []
+    waiting: list[tuple[CodeArray, FloatArray | None]] = []
+    n_waiting = 0
+    for batch in batches:
+        waiting.append(batch)
+        n_waiting += batch[0].shape[1]
+        for rows in layout.rows[len(written) :]:
+            if n_waiting < rows:
                 break
-            self._write_block(rows)
-
-    def close(self) -> None:
-        """Raise a ``ValueError`` unless exactly the rows of the layout were written."""
-        written, left = sum(self._layout.rows[: len(self.checksums)]), self._n_waiting
-        if left or len(self.checksums) != len(self._layout.rows):
-            raise ValueError(f"{written + left:,} rows came, and {sum(self._layout.rows):,} were counted before")
-
-    def _write_block(self, rows: int) -> None:
-        codes = np.concatenate([batch for batch, _ in self._waiting], axis=1)
-        parts = [batch for _, batch in self._waiting if batch is not None]
-        weights = np.concatenate(parts) if parts else None
-        content = codes[:, :rows].astype(self._layout.dtype).tobytes().ljust(self._layout.code_bytes(rows), b"\0")
-        if weights is not None:
-            content += weights[:rows].astype(np.float64).tobytes()
-        self._file.write(content)
-        self.checksums.append(zlib.crc32(content))
-        self._n_waiting -= rows
-        rest = None if weights is None else weights[rows:]
-        self._waiting = [(np.ascontiguousarray(codes[:, rows:]), rest)] if self._n_waiting else []
+            codes = np.concatenate([part for part, _ in waiting], axis=1)
+            parts = [part for _, part in waiting if part is not None]
+            weights = np.concatenate(parts) if parts else None
+            content = codes[:, :rows].astype(layout.dtype).tobytes().ljust(layout.code_bytes(rows), b"\0")
+            if weights is not None:
+                content += weights[:rows].astype(np.float64).tobytes()
+            file.write(content)
+            written.append(zlib.crc32(content))
+            n_waiting -= rows
+            waiting = [(np.ascontiguousarray(codes[:, rows:]), None if weights is None else weights[rows:])]
+    if n_waiting or len(written) != len(layout.rows):
+        n_rows = sum(layout.rows[: len(written)]) + n_waiting
+        raise ValueError(f"{n_rows:,} rows came, and {sum(layout.rows):,} were counted before")
+    return written
 
 
 def checksums(path: os.PathLike[str], layout: Layout) -> list[int]:
@@ -288,16 +272,15 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _counting(progress: Progress | None, what: str, total: int) -> Callable[[int], None] | None:
+def _counting(progress: Progress | None, what: str, total: int) -> Callable[[int], None]:
     """Wrap the progress callback so that it reports running totals."""
-    if progress is None:
-        return None
     done = 0
 
     def more(rows: int) -> None:
         nonlocal done
         done += rows
-        progress(what, done, total)
+        if progress is not None:
+            progress(what, done, total)
 
     return more
 

@@ -77,18 +77,20 @@ def read_data(
     file = _DataFile(source, sep, encoding)
     with _naming(file):
         if file.is_parquet:
-            return _read_parquet(file)
+            frame = pd.read_parquet(file.open())
+            if not any(_is_inexact(column) for _, column in frame.items()):
+                return frame
+            import pyarrow.parquet as parquet
+
+            return _with_exact_numbers(frame, parquet.read_table(file.open()))
         return _read_csv(file, list(text), [*_EMPTY, *missing], set(numbers))
 
 
 def read_text(path: str | Path) -> pd.DataFrame:
     """Read a CSV file with every cell as text; an empty field is the empty string. Errors are as for `read_data`."""
     file = _DataFile(path)
-    file.check_plain()
-    try:
+    with _naming(file):
         return _read_checked(file, dtype=str)
-    except Exception as error:
-        raise ValueError(f"{path}: not readable as CSV: {error}") from error
 
 
 @contextmanager
@@ -194,15 +196,6 @@ def _pieces(file: Any) -> Iterator[bytes]:
     while piece := file.read(_SCANNED):
         yield end + piece
         end = piece[-8:]
-
-
-def _read_parquet(file: _DataFile) -> pd.DataFrame:
-    frame = pd.read_parquet(file.open())
-    if any(_is_inexact(column) for _, column in frame.items()):
-        import pyarrow.parquet as parquet
-
-        return _with_exact_numbers(frame, parquet.read_table(file.open()))
-    return frame
 
 
 def _read_csv(file: _DataFile, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:

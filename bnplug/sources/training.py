@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight
 
 from bnplug.errors import BnplugWarning, warn_outside
-from bnplug.table._cells import unlike
+from bnplug.table._cells import cells_of, unlike
 from bnplug.table._checks import check_sum, native, refuse, refuse_surrogates, weight_numbers
 from bnplug.table._columns import plan_columns, with_given_states
 from bnplug.table._leakage import distinct_pairs, label_name, refuse_class_column
@@ -24,7 +24,7 @@ from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.table.rules import ColumnRules, _report_dropped
 from bnplug.table.table import Table
-from bnplug.table.weights import check_class_weight
+from bnplug.table.weights import _divided_by_class_mean, check_class_weight
 from bnplug.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -218,7 +218,8 @@ def _encode_frame(
         weights = None if weights is None else weights[kept]
     known, codes = _known_classes(labels, gaps, classes)
     _check_classes(known)
-    encoder, columns = ColumnEncoder.learn(frame, known, codes, weights, rules)
+    relative = _divided_by_class_mean(weights, codes) if rules.relative_weights else weights
+    encoder, columns = ColumnEncoder.learn(cells_of(frame, codes, relative), known, rules)
     columns[name] = Coded(codes, tuple(known.tolist()))
     return Table.from_coded(columns, name, weights, encoder.left_out, rules.policies.of_table), encoder
 

@@ -132,9 +132,9 @@ def to_decimals(values: npt.NDArray[Any]) -> FloatArray:
         if not len(left):
             break
         short = np.round(wide[left], digits)
-        found = short.astype(values.dtype) == values[left]
-        wide[left[found]] = short[found]
-        left = left[~found]
+        exact = short.astype(values.dtype) == values[left]
+        wide[left[exact]] = short[exact]
+        left = left[~exact]
     return wide
 
 

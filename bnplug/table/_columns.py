@@ -15,7 +15,7 @@ from bnplug.table._cells import Cells, Seen, cells_of, count_rows, missing_text,
 from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact, text_among_numbers
 from bnplug.table._dates import all_parts, varying, zone_of
 from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
-from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _Inspection, _listed_columns, _unsupported, column_kind
+from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _listed_columns, _unsupported, column_kind
 from bnplug.table.rules import ColumnRules
 from bnplug.typing import FloatArray, IntArray
 
@@ -77,58 +77,37 @@ class ColumnPlan:
     cells: dict[str, Cells] = field(default_factory=dict)
 
 
-def plan_columns(
-    frame: pd.DataFrame,
-    rules: ColumnRules,
-    weights: FloatArray | None = None,
-    binned: bool = True,
-    labels: Codes | None = None,
-) -> ColumnPlan:
-    """Decide about every column of rows with positive weights and the class codes `labels`.
+def plan_columns(data: pd.DataFrame | Mapping[str, Seen], rules: ColumnRules, binned: bool = True) -> ColumnPlan:
+    """Decide about every column of rows with positive weights: of a frame, or given as cells.
 
     Without a discretizer (`binned`), every distinct number is a state. A ``ValueError`` names all unusable columns.
     """
-    # A frame creates a series for a column whenever it is asked for one.
-    given = cells_of(frame, labels, weights)
-    kinds = {name: column_kind(cells.column) for name, cells in given.items()}
-    columns: dict[str, Seen] = dict(given)
-    for name in [name for name, kind in kinds.items() if kind == TIMES and rules.dates == "parts"]:
-        zone, parts = zone_of(given[name].column), all_parts(given[name].column)
-        columns[name] = {part: Cells(numbers, labels, weights, zone=zone) for part, numbers in parts.items()}
-    return plan_cells(columns, rules, binned, kinds)
-
-
-def plan_cells(
-    columns: Mapping[str, Seen], rules: ColumnRules, binned: bool = True, kinds: Mapping[str, str] | None = None
-) -> ColumnPlan:
-    """Decide about columns by their cells, or the cells of each part of points in time, as :func:`plan_columns`."""
+    columns = cells_of(data) if isinstance(data, pd.DataFrame) else data
     listed = _listed_columns(list(columns), rules.categorical_features)
-    if kinds is None:
-        kinds = {name: column_kind(seen.column) if isinstance(seen, Cells) else TIMES for name, seen in columns.items()}
     plan = ColumnPlan()
-    kinds = _spread_times(columns, kinds, rules, plan)
+    kinds = _spread_times(columns, rules, plan)
     named = {part for name in listed or () for part in plan.dates.get(name, {name: name}).values()}
     counted = plan.cells
     if rules.relative_weights:
         counted = {name: cells._replace(weights=None) for name, cells in plan.cells.items()}
-    inspection = _inspect(counted, kinds, None if listed is None else named)
-    problems = [*_unsupported(kinds), *inspection.problems]
-    plan.numbers = inspection.numbers if binned else {}
+    numbers, few_numbers, found = _inspect(counted, kinds, None if listed is None else named)
+    problems = [*_unsupported(kinds), *found]
+    plan.numbers = numbers if binned else {}
     # Numbers whose midpoints floats represent exactly.
     plan.whole = {
         name: few.states
-        for name, few in inspection.few.items()
+        for name, few in few_numbers.items()
         if few.states and all(not isinstance(x, str) and abs(x) <= _LARGEST_WITH_HALVES for x in few.states)
     }
     for name in plan.cells:
         if kinds[name] in (NUMBERS, STATES):
-            _plan_column(name, inspection, named, rules.on_useless == "error", plan, problems)
+            _plan_column(name, few_numbers, named, rules.on_useless == "error", plan, problems)
     plan.names = tuple(name for name in plan.cells if name not in plan.left_out)
     _leave_out(plan, rules, problems)
     report_inexact([name for name, column in plan.coded.items() if any(map(is_inexact, column.states))])
     _report_ambiguous(plan.coded)
     spared = named | set(rules.states or ())
-    _pool(plan, rules, spared if binned else spared | inspection.numbers.keys())
+    _pool(plan, rules, spared if binned else spared | numbers.keys())
     return plan
 
 
@@ -166,41 +145,45 @@ def _with_categories(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series
     return pd.Series(pd.Categorical.from_codes(codes[: len(column)], categories=label_index(labels)), column.index)
 
 
-def _spread_times(
-    columns: Mapping[str, Seen], kinds: Mapping[str, str], rules: ColumnRules, plan: ColumnPlan
-) -> dict[str, str]:
-    """Set the cells of a plan, with points in time as the rules say; return the kind of each column."""
-    taken = set(kinds)
+def _spread_times(columns: Mapping[str, Seen], rules: ColumnRules, plan: ColumnPlan) -> dict[str, str]:
+    """Set the cells of a plan, with points in time as the rules say; return their kinds."""
+    taken, kinds = set(columns), {}
     for name, seen in columns.items():
         if isinstance(seen, Cells):
-            if kinds[name] == TIMES and rules.dates == "drop":
+            kind = column_kind(seen.column)
+            if kind == TIMES and rules.dates == "drop":
                 plan.left_out[name] = TIMES
-            else:
-                plan.cells[name] = seen
-        elif all(cells.column.isna().all() for cells in seen.values()):
+                continue
+            if kind != TIMES or rules.dates == "error":
+                plan.cells[name], kinds[name] = seen, kind
+                continue
+            of_column = seen._replace(zone=zone_of(seen.column))
+            seen = {part: of_column._replace(column=numbers) for part, numbers in all_parts(seen.column).items()}
+        if all(cells.column.isna().all() for cells in seen.values()):
             plan.left_out[name] = EMPTY
-        else:
-            parts = varying({part: cells.column for part, cells in seen.items()})
-            zone = seen[parts[0]].zone
-            plan.zones |= {} if zone is None else {name: zone}
-            plan.dates[name] = features = {part: unlike(f"{name}.{part}", taken) for part in parts}
-            taken |= set(features.values())
-            for part, feature in features.items():
-                plan.cells[feature] = seen[part]._replace(column=seen[part].column.rename(feature))
-    return {name: kinds.get(name, NUMBERS) for name in plan.cells}
+            continue
+        parts = varying({part: cells.column for part, cells in seen.items()})
+        zone = seen[parts[0]].zone
+        plan.zones |= {} if zone is None else {name: zone}
+        plan.dates[name] = features = {part: unlike(f"{name}.{part}", taken) for part in parts}
+        taken |= set(features.values())
+        for part, feature in features.items():
+            plan.cells[feature] = seen[part]._replace(column=seen[part].column.rename(feature))
+            kinds[feature] = NUMBERS
+    return kinds
 
 
 def _plan_column(
-    name: str, inspection: _Inspection, named: set[str], strict: bool, plan: ColumnPlan, problems: list[str]
+    name: str, few: Mapping[str, Coded], named: set[str], strict: bool, plan: ColumnPlan, problems: list[str]
 ) -> None:
     """Code a discrete column, or note why a column is useless."""
     cells = plan.cells[name]
     reason = None
     if name in plan.numbers:
         reason = _useless_numbers(name, cells, plan.numbers[name])
-    elif name in inspection.few:
-        plan.coded[name] = inspection.few[name]
-        reason = None if inspection.few[name].states else EMPTY
+    elif name in few:
+        plan.coded[name] = few[name]
+        reason = None if few[name].states else EMPTY
     elif cells.n_distinct is not None:
         reason = UNCOUNTED
     else:

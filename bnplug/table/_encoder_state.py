@@ -19,29 +19,22 @@ _MOST_CLASS_BYTES = 1 << 24
 
 
 def encoder_state(encoder: ColumnEncoder, states: Mapping[str, Iterable[Any]], target: str) -> dict[str, Any]:
-    """Return an encoder and the states of its features as JSON."""
+    """Return an encoder and the states of its features as JSON; an error names a variable if that is impossible."""
+    variables = [{"name": name, "states": checked_labels(name, labels)} for name, labels in states.items()]
+    for name, label in ((variable["name"], label) for variable in variables for label in variable["states"]):
+        if isinstance(label, str) and SURROGATE_PAIR.search(label):
+            raise ValueError(f"variable {name!r}: the label {label!r} is a pair of surrogates, and no valid text")
     return {
         "target": target,
         "class_dtype": encoder.classes.dtype.str if encoder.classes.dtype != object else "object",
-        "variables": [{"name": name, "states": _plain_labels(name, labels)} for name, labels in states.items()],
+        "variables": variables,
         "encoder": {
             **{key: list(getattr(encoder, key)) for key in ("columns", "names", "numeric")},
             "discretizer": discretizer_to_json(encoder.discretizer),
-            **{key: dict(getattr(encoder, key)) for key in ("missing_states", "left_out")},
-            "dates": {name: dict(parts) for name, parts in encoder.dates.items()},
-            "zones": dict(encoder.zones),
+            **{key: getattr(encoder, key) for key in ("missing_states", "left_out", "dates", "zones")},
             **{key: list(getattr(encoder, key)) for key in ("whole", "pooled")},
         },
     }
-
-
-def _plain_labels(name: str, labels: Iterable[Any]) -> list[State]:
-    """Return labels as JSON; an error names the variable if that is impossible."""
-    plain = checked_labels(name, labels)
-    for label in plain:
-        if isinstance(label, str) and SURROGATE_PAIR.search(label):
-            raise ValueError(f"variable {name!r}: the label {label!r} is a pair of surrogates, and no valid text")
-    return plain
 
 
 def read_labels(variable: Mapping[str, Any]) -> list[Any]:

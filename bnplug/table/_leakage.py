@@ -53,23 +53,29 @@ def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]])
 
 def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
     """Warn of target leakage, and of states of the `categorical` features without training rows."""
-    pairs, rows = _count_features(table, categorical)
-    _warn_of_leakage(table, [table.names[v] for v, counts in pairs.items() if _determines(counts)])
-    _warn_of_empty_categories(table, rows)
+    # Compiled code is loaded when it is first needed.
+    from bnplug.table._counting import count_rows
 
-
-def _warn_of_leakage(table: Table, names: list[str]) -> None:
-    """Issue one warning that names all features that determine the class."""
-    if not names:
-        return
-    one = len(names) == 1
-    what = f"feature {names[0]!r} determines" if one else f"features {names} determine"
-    warn_outside(
-        f"{what} the class {table.target!r}: each of {'its' if one else 'their'} states occurs with a single class. If "
-        f"{'it was' if one else 'they were'} derived from the class, or recorded after the class was known, drop "
-        f"{'it' if one else 'them'}: otherwise scores are too optimistic",
-        TargetLeakageWarning,
-    )
+    most = max(np.sqrt(table.n_rows), table.cards[table.target_index])
+    few = [v for v in table.features if 1 < table.cards[v] <= most]
+    named = [table.index(name) for name in categorical]
+    # Pairs do not count rows without a class.
+    alone = [v for v in named if v not in few or table.learned_by_em]
+    families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
+    counts = table.sum(count_rows, families) if families else []
+    pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
+    leaking = [table.names[v] for v in few if _determines(pairs[v])]
+    if len(leaking) == 1:
+        what, its, it_was, it = f"feature {leaking[0]!r} determines", "its", "it was", "it"
+    else:
+        what, its, it_was, it = f"features {leaking} determine", "their", "they were", "them"
+    if leaking:
+        warn_outside(
+            f"{what} the class {table.target!r}: each of {its} states occurs with a single class. If {it_was} derived "
+            f"from the class, or recorded after the class was known, drop {it}: otherwise scores are too optimistic",
+            TargetLeakageWarning,
+        )
+    _warn_of_empty_categories(table, {v: rows[v] if v in rows else pairs[v].sum(axis=1) for v in named})
 
 
 def _warn_of_empty_categories(table: Table, rows: Mapping[int, FloatArray]) -> None:
@@ -98,22 +104,6 @@ def _listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence, the first few if there are many."""
     others = [f"and {len(words) - _SHOWN} more"] if len(words) > _SHOWN else []
     return ", ".join([*words[:_SHOWN], *others])
-
-
-def _count_features(table: Table, categorical: Collection[str]) -> tuple[dict[int, FloatArray], dict[int, FloatArray]]:
-    """Count, in one pass, the rows of each state and class of features with few states, and of categorical states."""
-    # Compiled code is loaded when it is first needed.
-    from bnplug.table._counting import count_rows
-
-    most = max(np.sqrt(table.n_rows), table.cards[table.target_index])
-    few = [v for v in table.features if 1 < table.cards[v] <= most]
-    named = [table.index(name) for name in categorical]
-    # Pairs do not count rows without a class.
-    alone = [v for v in named if v not in few or table.learned_by_em]
-    families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
-    counts = table.sum(count_rows, families) if families else []
-    pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
-    return pairs, {v: rows[v] if v in rows else pairs[v].sum(axis=1) for v in named}
 
 
 def _determines(counts: FloatArray) -> bool:

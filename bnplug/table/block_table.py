@@ -97,11 +97,6 @@ class BlockTable(Table):
         )
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows, of all blocks."""
-        return sum(self.store.sizes)
-
-    @property
     def block_sizes(self) -> tuple[int, ...]:
         """The number of rows of each block."""
         return self.store.sizes

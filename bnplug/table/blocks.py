@@ -144,6 +144,8 @@ def check_change(method: str, results: Iterable[Any]) -> None:
 class BlockStore(ABC):
     """The blocks of a table, and the only access to their rows.
 
+    A subclass implements :meth:`take`, and one of :meth:`map` and :meth:`each`, which call each other by default.
+
     Attributes
     ----------
     sizes : tuple of int
@@ -158,12 +160,12 @@ class BlockStore(ABC):
     weighted: bool
     has_shares: bool = False
 
-    @abstractmethod
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return ``function(rows, *args)`` for the :data:`Rows` of every block, in order.
 
         An argument that is an :class:`EachBlock` has one value for each block; see :meth:`EachBlock.of`.
         """
+        return list(self.each(function, *args))
 
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield the results of :meth:`map` one after the other; the caller may stop early."""
@@ -192,18 +194,10 @@ class LocalStore(BlockStore):
         self.sizes = tuple(block.n_rows for block in blocks)
         if not blocks:
             raise ValueError("there is no block of rows; a table without rows is Table.empty")
-        self.weighted, self.has_shares = (self._have(blocks, name) for name in ("weights", "shares"))
-
-    @staticmethod
-    def _have(blocks: Sequence[Block], name: str) -> bool:
-        having = [getattr(block, name) is not None for block in blocks]
-        if any(having) and not all(having):
-            raise ValueError(f"some blocks have {name}, and others have none: give all of them {name}, or none")
-        return all(having)
-
-    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
-        """Return ``function(rows, *args)`` for every block."""
-        return list(self.each(function, *args))
+        for name in ("weights", "shares"):
+            if len({getattr(block, name) is None for block in blocks}) > 1:
+                raise ValueError(f"some blocks have {name}, and others have none: give all of them {name}, or none")
+        self.weighted, self.has_shares = blocks[0].weights is not None, blocks[0].shares is not None
 
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield ``function(rows, *args)`` for one block after the other."""
@@ -225,10 +219,6 @@ class ConvertedStore(BlockStore):
     def __init__(self, store: BlockStore, convert: Callable[..., Rows], *args: Any) -> None:
         self._store, self._convert, self._args = store, convert, args
         self.sizes, self.weighted, self.has_shares = store.sizes, store.weighted, store.has_shares
-
-    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
-        """Return ``function(rows, *args)`` for every block."""
-        return list(self.each(function, *args))
 
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield ``function(rows, *args)`` for one block after the other."""

@@ -54,7 +54,9 @@ def _labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArra
     if not may_lack and unlabeled is None:
         labels = class_labels(y)
         return labels, np.zeros(len(labels), dtype=bool)
-    cells = y if isinstance(y, pd.Series) else pd.Series(_as_objects(y), dtype=object)
+    cells = y
+    if not isinstance(y, pd.Series):
+        cells = pd.Series(list(y) if isinstance(y, list | tuple) else label_array(y), dtype=object)
     gaps = _are_marked(cells, unlabeled) | (cells.isna().to_numpy() if may_lack else False)
     if gaps.any() and not may_lack:
         raise ValueError(
@@ -142,15 +144,6 @@ def _among_classes(labels: npt.NDArray[Any], classes: npt.ArrayLike) -> tuple[np
         unknown = pd.unique(pd.Series(labels)[codes < 0]).tolist()
         raise ValueError(f"y has the labels {unknown}, which are not among the classes {known.tolist()}")
     return known, codes.astype(np.intp)
-
-
-def _as_objects(y: Any) -> npt.NDArray[Any]:
-    """Return labels that may be missing, unchanged, as an array."""
-    if isinstance(y, list | tuple):
-        cells = np.empty(len(y), dtype=object)
-        cells[:] = y
-        return cells
-    return label_array(y)
 
 
 def _as_given(cells: pd.Series[Any], y: Any) -> Any:

@@ -78,7 +78,15 @@ class ColumnSummary:
         cells: list[Any] = [numbers, labels, *(None if cell is None else np.asarray(cell) for cell in (rows, weights))]
         if not known.all():
             cells = [None if cell is None else cell[known] for cell in cells]
-        return cls(_points(*cells), n_classes, name)
+        numbers, labels, repeats, totals = cells
+        if repeats is not None or len(numbers) <= _MANY_ROWS:
+            repeats = np.ones(len(numbers), dtype=np.int64) if repeats is None else repeats
+            return cls(Points(numbers, labels, repeats, totals).merged(), n_classes, name)
+        if labels.any():
+            small = labels.astype(np.uint16) if n_classes <= 1 << 16 else labels  # Sorted by digits, thus fast.
+            order = np.argsort(small, kind="stable")
+            numbers, labels, totals = numbers[order], labels[order], None if totals is None else totals[order]
+        return cls(Points.of(numbers, labels, totals), n_classes, name)
 
     @cached_property
     def values(self) -> FloatArray:
@@ -218,19 +226,6 @@ class Points(NamedTuple):
     def _taken(self, order: IntArray) -> Points:
         weights = None if self.weights is None else self.weights[order]
         return Points(self.values[order], self.classes[order], self.rows[order], weights)
-
-
-def _points(values: FloatArray, classes: IntArray, rows: IntArray | None, weights: FloatArray | None) -> Points:
-    """Return the points of cells in any order, none of which is missing."""
-    if rows is None and len(values) > _MANY_ROWS:
-        if classes.any():
-            small = classes.astype(np.uint16) if classes.max() < 1 << 16 else classes  # Sorted by digits, thus fast.
-            order = np.argsort(small, kind="stable")
-            values, classes = values[order], classes[order]
-            weights = None if weights is None else weights[order]
-        return Points.of(values, classes, weights)
-    rows = np.ones(len(values), dtype=np.int64) if rows is None else rows
-    return Points(values, classes, rows, weights).merged()
 
 
 def _distinct_rows(values: npt.NDArray[Any], c: int, weights: FloatArray | None) -> Points:

@@ -247,15 +247,12 @@ def unfitted(spec: Any) -> Any:
 def check_cut_points(transformer: Any, n_columns: int) -> None:
     """Raise a `ContractError` unless ``cut_points_`` has finite ascending cuts, or None, for each column."""
     cut_points, knots = transformer.cut_points_, getattr(transformer, "knots", False)
+    wrong = [cuts is not None and not _are_cuts(np.array(cuts, dtype=np.float64), knots) for cuts in cut_points]
+    problem = f"of column {wrong.index(True)} are not {_expected(knots)}" if True in wrong else ""
     if len(cut_points) != n_columns:
-        raise _refused_cuts(transformer, f"are for {len(cut_points)} columns, not {n_columns}")
-    for j, cuts in enumerate(cut_points):
-        if cuts is not None and not _are_cuts(np.array(cuts, dtype=np.float64), knots):
-            raise _refused_cuts(transformer, f"of column {j} are not {_expected(knots)}")
-
-
-def _refused_cuts(transformer: Any, problem: str) -> ContractError:
-    return ContractError(f"{registry.origin(transformer)}: its cut_points_ {problem}")
+        problem = f"are for {len(cut_points)} columns, not {n_columns}"
+    if problem:
+        raise ContractError(f"{registry.origin(transformer)}: its cut_points_ {problem}")
 
 
 def refuse_knots(transformer: Any) -> None:

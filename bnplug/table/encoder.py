@@ -16,7 +16,7 @@ from bnplug.errors import MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 from bnplug.table._cells import Seen, unlike
 from bnplug.table._checks import are_inexact, is_large, read_only, refuse, report_inexact, to_decimals
-from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
+from bnplug.table._columns import ColumnPlan, plan_columns
 from bnplug.table._dates import spread
 from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
 from bnplug.table.coding import MISSING, UNSEEN, Coded, Codes, State, _is_plain, code_column, label_index, match_column
@@ -24,7 +24,6 @@ from bnplug.table.discretizer import Discretizer, check_cut_points, refuse_knots
 from bnplug.table.kinds import COMPLEX, _unsupported, floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.table.rules import ColumnRules
 from bnplug.table.table import Table
-from bnplug.table.weights import _divided_by_class_mean
 from bnplug.typing import CodeArray, FloatArray
 
 # Frames of up to this many rows are encoded cell by cell.
@@ -84,53 +83,26 @@ class ColumnEncoder:
 
     @classmethod
     def learn(
-        cls,
-        frame: pd.DataFrame,
-        classes: npt.NDArray[Any],
-        codes: Codes,
-        weights: FloatArray | None,
-        rules: ColumnRules,
-    ) -> tuple[ColumnEncoder, dict[str, Coded]]:
-        """Learn from training rows how columns become discrete; return the encoder and the encoded columns.
-
-        ``classes[codes]`` are the classes of the rows, all of which have positive weights; the code of a row without a
-        class is -1. Such rows do not affect where numbers are cut.
-        """
-        transformer = _new_discretizer(rules.discretizer)
-        weights = _divided_by_class_mean(weights, codes) if rules.relative_weights else weights
-        plan = plan_columns(frame, rules, weights, transformer is not None, codes)
-        encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
-        return encoder, encoder._code_plan(plan, encoder.bin_numbers(plan.numbers, frame.index), rules)
-
-    @classmethod
-    def learn_cells(
         cls, columns: Mapping[str, Seen], classes: npt.NDArray[Any], rules: ColumnRules
-    ) -> tuple[ColumnEncoder, dict[str, tuple[State, ...]]]:
-        """Learn from the distinct cells of every column; return the encoder and the states of every feature."""
-        transformer = _new_discretizer(rules.discretizer)
-        plan = plan_cells(columns, rules, transformer is not None)
-        if rules.relative_weights:
-            plan.cells = {
-                name: cells._replace(weights=_divided_by_class_mean(cells.weights, cells.labels, cells.repeats))
-                for name, cells in plan.cells.items()
-            }
-        encoder = cls._of(plan, transformer, classes, tuple(columns))
-        # Each column has its own distinct cells, so columns are binned one at a time.
-        binned: dict[str, pd.Series[Any] | Coded] = {}
-        for name, values in plan.numbers.items():
-            binned |= encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))
-        return encoder, {name: column.states for name, column in encoder._code_plan(plan, binned, rules).items()}
+    ) -> tuple[ColumnEncoder, dict[str, Coded]]:
+        """Learn from the cells of every column how columns become discrete; return the encoder and the encoded cells.
 
-    @classmethod
-    def _of(
-        cls, plan: ColumnPlan, transformer: Any, classes: npt.NDArray[Any], columns: tuple[str, ...]
-    ) -> ColumnEncoder:
-        """Return the encoder of a plan, with a discretizer that is fitted to its numbers if there are any."""
+        ``classes[labels]`` are the classes of the cells. Those with a negative label have no class, and do not affect
+        where numbers are cut.
+        """
+        transformer = unfitted(rules.discretizer)
+        refuse_knots(transformer)
+        named = transformer is not None and is_component(rules.discretizer)
+        if named and "categorical_features" in transformer.get_params(False):
+            # A discretizer given by name cuts every column.
+            transformer.set_params(categorical_features=None)
+        plan = plan_columns(columns, rules, transformer is not None)
         if plan.numbers:
             _fit(transformer, plan)
         decisions = {name: getattr(plan, name) for name in ("left_out", "dates", "zones", "whole", "pooled")}
         discretizer = transformer if plan.numbers else None
-        return cls(plan.names, tuple(plan.numbers), discretizer, {}, classes, columns=columns, **decisions)
+        encoder = cls(plan.names, tuple(plan.numbers), discretizer, {}, classes, columns=tuple(columns), **decisions)
+        return encoder, encoder._code_plan(plan, rules)
 
     @property
     def cut_points(self) -> dict[str, FloatArray]:
@@ -139,11 +111,9 @@ class ColumnEncoder:
         pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
         return {name: points for name, points in pairs if points is not None}
 
-    def _code_plan(
-        self, plan: ColumnPlan, binned: Mapping[str, pd.Series[Any] | Coded], rules: ColumnRules
-    ) -> dict[str, Coded]:
+    def _code_plan(self, plan: ColumnPlan, rules: ColumnRules) -> dict[str, Coded]:
         """Return encoded training columns; missing is a state if that is their policy and cells are missing."""
-        policies, columns = rules.policies, {}
+        policies, binned, columns = rules.policies, self.bin_numbers(plan.numbers), {}
         origin = {part: column for column, parts in self.dates.items() for part in parts.values()}
         for name in plan.names:
             column = binned[name] if name in binned else plan.coded[name]
@@ -153,18 +123,14 @@ class ColumnEncoder:
                 columns[name] = Coded(np.where(holes, len(states), codes), (*states, label))
         return columns
 
-    def bin_numbers(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
+    def bin_numbers(self, values: Mapping[str, FloatArray]) -> dict[str, pd.Series[Any] | Coded]:
         """Return numbers in their bins, as the discretizer makes them."""
-        if not values:
-            return {}
-        if not hasattr(self.discretizer, "cut_points_"):
-            absent = np.full(len(index), np.nan)
-            rows = pd.DataFrame({name: values.get(name, absent) for name in self.numeric}, index=index)
-            binned = self.discretizer.transform(rows)
+        if values and not hasattr(self.discretizer, "cut_points_"):
+            binned = self.discretizer.transform(pd.DataFrame(dict(values)).reindex(columns=list(self.numeric)))
             return {name: binned[name] for name in values}
         cuts = self.cut_points
         return {
-            name: in_bins(numbers, cuts[name]) if name in cuts else pd.Series(numbers, index, name=name)
+            name: in_bins(numbers, cuts[name]) if name in cuts else pd.Series(numbers, name=name)
             for name, numbers in values.items()
         }
 
@@ -271,17 +237,15 @@ class _RowCoder:
         self._numbers: list[tuple[int, int, FloatArray]] = []
         self._words: list[tuple[int, int, dict[str, int]]] = []
         self._n_features = len(schema.features)
-        if not (encoder.dates or encoder.pooled or encoder.missing_states):
-            self._set_plain()
-
-    def _set_plain(self) -> None:
-        columns = {name: position for position, name in enumerate(self.encoder.columns)}
-        for v in [v for v in self.schema.features if self.schema.names[v] in columns]:
-            name = self.schema.names[v]
-            states, (edges, codes) = self.schema.states[name], self._intervals.get(name, (None, None))
-            if edges is not None and codes is not None and np.array_equal(codes, np.arange(len(states))):
-                self._numbers.append((v, columns[name], edges))
-            elif name not in self.encoder.numeric and all(isinstance(state, str) for state in states):
+        columns = {name: position for position, name in enumerate(encoder.columns)}
+        if encoder.dates or encoder.pooled or encoder.missing_states:
+            columns = {}
+        for v in [v for v in schema.features if schema.names[v] in columns]:
+            name = schema.names[v]
+            states, (cuts, codes) = schema.states[name], self._intervals.get(name, (None, None))
+            if cuts is not None and codes is not None and np.array_equal(codes, np.arange(len(states))):
+                self._numbers.append((v, columns[name], cuts))
+            elif name not in encoder.numeric and all(isinstance(state, str) for state in states):
                 self._words.append((v, columns[name], {str(state): code for code, state in enumerate(states)}))
 
     def code_plain(self, data: Any) -> CodeArray | None:
@@ -352,20 +316,16 @@ class _RowCoder:
             codes[name][np.isnan(values)] = MISSING
         if numbers:
             # The discretizer has no cuts.
-            binned = self.encoder.bin_numbers(numbers, features.index)
+            binned = self.encoder.bin_numbers(numbers)
             codes |= {name: match_column(binned[name], self.schema.states[name], by_text=True) for name in numbers}
-        for name, column in others.items():
-            if name not in codes and name in self.schema.states:
-                codes[name] = self._match_states(column, name)
+        for name in [name for name in self.schema.states if name in others and name not in codes]:
+            states, pooled = self.schema.states[name], self.encoder.pooled.get(name)
+            codes[name] = match_column(others[name], states if pooled is None else pooled[:-1], by_text=True)
+            if pooled is not None:
+                # All other values are in the last state.
+                last = np.where(codes[name] == UNSEEN, len(pooled) - 1, codes[name])
+                codes[name] = match_column(Coded(last, pooled), states)
         return self.schema.pack(codes, columns, len(features), unseen, self.encoder.missing_states)
-
-    def _match_states(self, column: pd.Series[Any], name: str) -> Codes:
-        """Match the values of a discrete feature; in a pooled one, all other values are in the last state."""
-        pooled = self.encoder.pooled.get(name)
-        if pooled is None:
-            return match_column(column, self.schema.states[name], by_text=True)
-        codes = match_column(column, pooled[:-1], by_text=True)
-        return match_column(Coded(np.where(codes == UNSEEN, len(pooled) - 1, codes), pooled), self.schema.states[name])
 
 
 def _word_code(cell: Any, known: dict[str, int], missing: int) -> int:
@@ -374,15 +334,6 @@ def _word_code(cell: Any, known: dict[str, int], missing: int) -> int:
         return known.get(cell, UNSEEN)
     is_missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
     return missing if is_missing else UNSEEN
-
-
-def _new_discretizer(spec: Any) -> Any:
-    """Return an unfitted discretizer; one given by name cuts every column."""
-    transformer = unfitted(spec)
-    refuse_knots(transformer)
-    if not is_component(spec) or transformer is None or "categorical_features" not in transformer.get_params(False):
-        return transformer
-    return transformer.set_params(categorical_features=None)
 
 
 def _fit(transformer: Any, plan: ColumnPlan) -> None:

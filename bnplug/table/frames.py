@@ -7,7 +7,6 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bnplug.errors import article
@@ -32,12 +31,21 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
     elif is_polars(data):
         frame = pd.DataFrame({name: _polars_column(data[name]) for name in data.columns})
     elif type(data) is dict:
-        frame = _from_dict(data)
+        columns: dict[Any, Any] = data
+        frame = pd.DataFrame(columns)
+        for name, cells in columns.items():
+            if isinstance(cells, list | tuple) and _is_inexact(frame[name]):
+                frame[name] = exact_array(cells)
     else:
         array = native(data if isinstance(data, list | tuple) else np.asarray(data))
         if array.ndim != 2:
             raise ValueError(f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)")
-        frame = _from_array(array)
+        names = [f"x{i}" for i in range(array.shape[1])]
+        try:
+            frame = pd.DataFrame(array, columns=names)
+        except UnicodeEncodeError:
+            # pandas' text type does not accept half characters.
+            frame = pd.DataFrame(array, columns=names, dtype=object)
     return _with_wide_columns(_with_string_names(frame, what))
 
 
@@ -109,23 +117,6 @@ def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     if repeated:
         raise ValueError(f"{what}: duplicate column names {repeated}; every column needs a name of its own")
     return frame if names == list(frame.columns) else frame.set_axis(names, axis=1)
-
-
-def _from_dict(data: dict[Any, Any]) -> pd.DataFrame:
-    frame = pd.DataFrame(data)
-    for name, cells in data.items():
-        if isinstance(cells, list | tuple) and _is_inexact(frame[name]):
-            frame[name] = exact_array(cells)
-    return frame
-
-
-def _from_array(array: npt.NDArray[Any]) -> pd.DataFrame:
-    names = [f"x{i}" for i in range(array.shape[1])]
-    try:
-        return pd.DataFrame(array, columns=names)
-    except UnicodeEncodeError:
-        # pandas' text type does not accept half characters.
-        return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in zip(names, array.T, strict=True)})
 
 
 def _with_wide_columns(frame: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,9 +68,9 @@ def split_columns(
     """
     kinds = {str(name): column_kind(column) for name, column in frame.items()}
     listed = _listed_columns(list(kinds), categorical_features)
-    inspection = _inspect(cells_of(frame, weights=weights), kinds, listed)
-    refuse([*_unsupported(kinds), *inspection.problems])
-    return np.array([name not in inspection.numbers for name in kinds], dtype=bool), inspection.numbers
+    numbers, _, problems = _inspect(cells_of(frame, weights=weights), kinds, listed)
+    refuse([*_unsupported(kinds), *problems])
+    return np.array([name not in numbers for name in kinds], dtype=bool), numbers
 
 
 def column_kind(column: pd.Series[Any]) -> str:
@@ -143,16 +143,13 @@ def _infinities(names: list[str]) -> list[str]:
     return [f"infinite numbers in columns {names}; replace them, or make them missing"] if names else []
 
 
-class _Inspection(NamedTuple):
-    """The numeric columns, the coded columns of few whole numbers, and the problems of all columns of numbers."""
+def _inspect(
+    columns: Mapping[str, Cells], kinds: Mapping[str, str], listed: set[str] | None
+) -> tuple[dict[str, FloatArray], dict[str, Coded], list[str]]:
+    """Return the numeric columns, the encoded columns of few whole numbers, and the problems of columns of numbers.
 
-    numbers: dict[str, FloatArray]
-    few: dict[str, Coded]
-    problems: list[str]
-
-
-def _inspect(columns: Mapping[str, Cells], kinds: Mapping[str, str], listed: set[str] | None) -> _Inspection:
-    """Separate numeric from discrete columns of numbers: `listed` ones or, if that is None, few whole numbers."""
+    Discrete are `listed` columns or, if that is None, those of few whole numbers.
+    """
     numbers: dict[str, FloatArray] = {}
     few_numbers: dict[str, Coded] = {}
     infinite, problems = [], []
@@ -170,7 +167,7 @@ def _inspect(columns: Mapping[str, Cells], kinds: Mapping[str, str], listed: set
             few_numbers[name] = few
         elif listed is None or name not in listed:
             numbers[name] = values
-    return _Inspection(numbers, few_numbers, [*_infinities(infinite), *problems])
+    return numbers, few_numbers, [*_infinities(infinite), *problems]
 
 
 def _few_whole_numbers(cells: Cells) -> Coded | None:

@@ -26,7 +26,7 @@ from bnplug.table.coding import (
 )
 from bnplug.table.frames import to_frame
 from bnplug.table.kinds import floats_of, refuse_infinities
-from bnplug.table.weights import _divided, _weight_ranges, _weights_and_rows, present_rows, row_weights
+from bnplug.table.weights import _divided, _summarize_weights, present_rows, row_weights
 from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray, ShareArray
 
 if TYPE_CHECKING:
@@ -193,8 +193,8 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.codes.shape[1])
+        """The number of rows, of all blocks."""
+        return sum(self.block_sizes)
 
     @property
     def features(self) -> list[int]:
@@ -209,7 +209,7 @@ class Table:
     @property
     def mean_weight(self) -> float:
         """The mean weight of the rows with a positive weight; 1 without weights."""
-        return float(self._mean_weights(False)[0]) if self.weighted else 1.0
+        return float(self._mean_weights(False)[0][0]) if self.weighted else 1.0
 
     def with_relative_weights(self, by_class: bool = False) -> Table:
         """Return the same rows with weights divided by their mean, for methods that use only ratios of weights.
@@ -219,14 +219,15 @@ class Table:
         """
         if not self.weighted:
             return self
-        ranges = np.array(self.map(_weight_ranges, by_class))
-        equal = (ranges[:, 0].min(axis=0) >= ranges[:, 1].max(axis=0)).all()
-        return self._with_weights_divided(None if equal else self._mean_weights(by_class))
+        means, equal = self._mean_weights(by_class)
+        return self._with_weights_divided(None if equal else means)
 
-    def _mean_weights(self, by_class: bool) -> FloatArray:
-        """Return the mean weight of each class and of rows without a class, or one mean weight of all rows."""
-        weights, rows = self.sum(_weights_and_rows, by_class)
-        return np.asarray(np.divide(weights, rows, out=np.ones_like(weights), where=weights > 0))
+    def _mean_weights(self, by_class: bool) -> tuple[FloatArray, bool]:
+        """Return the mean weight of each class and of rows without one, or of all rows; and whether none deviates."""
+        totals, rows, least, most = np.stack(self.map(_summarize_weights, by_class), axis=1)
+        weights = np.asarray(sum(totals))
+        means = np.divide(weights, sum(rows), out=np.ones_like(weights), where=weights > 0)
+        return means, bool((least.min(axis=0) >= most.max(axis=0)).all())
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
         """Return the same rows with weights divided by the divisor of their group, or without weights."""
@@ -240,7 +241,7 @@ class Table:
     @property
     def block_sizes(self) -> tuple[int, ...]:
         """The number of rows of each block."""
-        return (self.n_rows,)
+        return (int(self.codes.shape[1]),)
 
     @property
     def weighted(self) -> bool:

@@ -82,20 +82,14 @@ def _divided(block: Table, divisors: FloatArray) -> FloatArray:
     return read_only((weights / divisors[groups]).astype(np.float32).astype(np.float64))
 
 
-def _weights_and_rows(block: Table, by_class: bool) -> list[FloatArray]:
-    """Return the total weight of each group, and its number of rows with a positive weight."""
+def _summarize_weights(block: Table, by_class: bool) -> FloatArray:
+    """Return the total weight of each group, its number of rows with a positive weight, and its extreme weights."""
     weights, groups, n_groups = _weight_groups(block, by_class)
-    rows = np.bincount(groups, weights > 0, n_groups)
-    return [np.bincount(groups, weights, n_groups).astype(np.float64), rows.astype(np.float64)]
-
-
-def _weight_ranges(block: Table, by_class: bool) -> FloatArray:
-    """Return the smallest and the largest weight of each group."""
-    weights, groups, n_groups = _weight_groups(block, by_class)
-    ranges = np.array([[np.inf], [-np.inf]]) * np.ones(n_groups)
-    np.minimum.at(ranges[0], groups, weights)
-    np.maximum.at(ranges[1], groups, weights)
-    return ranges
+    totals, rows = (np.bincount(groups, cells, n_groups) for cells in (weights, weights > 0))
+    least, most = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(least, groups, weights)
+    np.maximum.at(most, groups, weights)
+    return np.stack([totals, rows, least, most])
 
 
 def _weight_groups(block: Table, by_class: bool) -> tuple[FloatArray, IntArray, int]:

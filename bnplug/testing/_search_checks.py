@@ -199,7 +199,7 @@ def check_equivalent_graphs_score_alike(subject: ScoreSubject) -> None:
     """With ``score_equivalent=True``, reversing a covered edge does not change the score."""
     table = data.standard()
     for parents in data.graphs(table):
-        for v, u in ((v, u) for v, own in enumerate(parents) for u in own):
+        for v, u in ((v, u) for v, of_child in enumerate(parents) for u in of_child):
             others = set(parents[v]) - {u}
             if others != set(parents[u]):
                 continue

@@ -256,7 +256,7 @@ class Rooms(SphinxDirective):
         folder.mkdir(exist_ok=True)
         caption = rooms.draw(folder / "rooms.png")
         figure = nodes.figure()
-        figure += nodes.image(uri="/_generated/rooms.png", alt="The rooms of the core, and which imports which.")
+        figure += nodes.image(uri="/_generated/rooms.png", alt="The packages of the core and their imports.")
         words = nodes.caption()
         words += self.parse_inline(caption, lineno=self.lineno)[0]
         figure += words

@@ -54,10 +54,10 @@ def draw(path: Path) -> str:
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return (
-        "Left: an arrow leads from a room to one that imports it; those that a longer way implies are left out, and so "
-        f"are {', '.join(f'`{room}`' for room in GROUND)}, which everybody may import. Right: how many imports there "
-        "are from modules of the room of a row to modules of the room of a column; right of the diagonal there is one, "
-        "in red, which is allowed by name."
+        "Left: an arrow leads from a package to one that imports it. Arrows that a longer path implies are omitted; "
+        f"so are {', '.join(f'`{room}`' for room in GROUND)}, which every package may import. Right: the number of "
+        "imports from modules of the package in a row to modules of the package in a column. Only one is right of the "
+        "diagonal, in red: the exception described below."
     )
 
 

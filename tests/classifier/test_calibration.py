@@ -35,7 +35,7 @@ def test_the_factor_is_the_best_for_rows_held_out(repeated):
     joints = []
     for train, test in splits(RawRows.of(BayesianNetworkClassifier(), X, y, None), 3, None):
         fold = BayesianNetworkClassifier("nb").fit(train.frame, train.labels)
-        joints.append((fold._log_joint(test.frame), fold.classes_.searchsorted(test.labels)))
+        joints.append((fold._marginalizer.log_joint(fold.encode(test.frame)), fold.classes_.searchsorted(test.labels)))
 
     def nll(factor):
         return sum(-np.log(posterior(factor * L))[np.arange(len(c)), c].sum() for L, c in joints)

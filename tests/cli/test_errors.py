@@ -30,7 +30,7 @@ def test_whatever_a_learner_raises_is_one_line(files, tmp_path, monkeypatch):
 
 def ending(raised):
     @click.command()
-    @one_line_errors
+    @one_line_errors()
     def command():
         raise raised
 
@@ -57,7 +57,7 @@ def test_a_mistake_in_the_command_line_keeps_its_own_exit_code():
 
 def test_a_warning_of_others_says_its_type():
     @click.command()
-    @one_line_errors
+    @one_line_errors()
     def command():
         warnings.warn("one\ntwo", bnplug.BnplugWarning, stacklevel=1)
         warnings.warn("old", UserWarning, stacklevel=1)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from asked_networks import asked_rows, marginal, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import asked_rows, marginal, weighted
 from strategies import seeds
 
 from bnplug.inference import predicting

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from asked_networks import along, asked_network, marginal, weighted
+from queried_networks import along, marginal, queried_network, weighted
 from random_networks import full_joint
 from strategies import seeds
 
@@ -18,7 +18,7 @@ def calibrated(tables, evidence):
 
 def test_marginals_and_total_are_those_of_enumeration():
     for seed in seeds(60):
-        tables, evidence = asked_network(seed)
+        tables, evidence = queried_network(seed)
         answer, joint = calibrated(tables, evidence), weighted(tables, evidence)
         assert answer.total == pytest.approx(np.log(joint.sum()) + full_joint(tables).max(), abs=1e-10)
         for name, logs in answer.marginals().items():
@@ -27,7 +27,7 @@ def test_marginals_and_total_are_those_of_enumeration():
 
 def test_the_outside_of_a_table_is_the_derivative_of_the_total_also_where_entries_are_zero():
     for seed in seeds(60):
-        tables, evidence = asked_network(seed)
+        tables, evidence = queried_network(seed)
         known, _ = split_evidence(tables, evidence)
         answer = calibrated(tables, evidence)
         for number, name in enumerate(tables.names):
@@ -56,7 +56,7 @@ def weighted_without(tables, left_out, evidence):
 
 
 def test_nothing_to_sum_out():
-    tables, _ = asked_network(3)
+    tables, _ = queried_network(3)
     known = dict.fromkeys(tables.names, 0)
     answer = _Calibrated(tables, _evidence_factors(tables, tables.names, known, {}), _log_sum, 10)
     assert answer.total == pytest.approx(full_joint(tables)[(0,) * len(known)])

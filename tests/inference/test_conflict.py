@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from asked_networks import asked_network, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import queried_network, weighted
 from random_networks import full_joint
 from scipy.special import log_softmax, logsumexp
 from strategies import seeds
@@ -25,7 +25,7 @@ def enumerated(tables, evidence):
 @pytest.mark.parametrize("block", range(4))
 def test_it_is_that_of_enumeration(block):
     for seed in seeds(50):
-        tables, evidence = asked_network([block, seed])
+        tables, evidence = queried_network([block, seed])
         found = conflict(Marginalizer(tables, tables.target), evidence)
         assert found == pytest.approx(enumerated(tables, evidence), abs=1e-10), (block, seed)
 
@@ -33,14 +33,14 @@ def test_it_is_that_of_enumeration(block):
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_the_order_of_findings_does_not_matter(seed, data):
-    tables, evidence = asked_network(seed)
+    tables, evidence = queried_network(seed)
     other = {name: evidence[name] for name in data.draw(st.permutations(list(evidence)))}
     marginals = Marginalizer(tables, tables.target)
     assert conflict(marginals, other) == pytest.approx(conflict(marginals, evidence), abs=1e-10)
 
 
 def test_one_finding_or_none_has_no_conflict():
-    tables, _ = asked_network(1)
+    tables, _ = queried_network(1)
     assert conflict(Marginalizer(tables, tables.target), {}) == 0
     assert conflict(Marginalizer(tables, tables.target), {tables.names[0]: 0}) == 0
 
@@ -106,7 +106,7 @@ class OnlyQueries(Marginalizer):
 
 def test_an_engine_need_not_give_probabilities_of_evidence():
     for seed in range(20):
-        tables, evidence = asked_network(seed)
+        tables, evidence = queried_network(seed)
         found = conflict(OnlyQueries(tables, tables.target), evidence)
         assert found == pytest.approx(conflict(Marginalizer(tables, tables.target), evidence), abs=1e-10)
     with np.errstate(divide="ignore"):
@@ -118,7 +118,7 @@ def test_an_engine_need_not_give_probabilities_of_evidence():
 
 @pytest.mark.parametrize("engine", ["elimination", "junction-tree", ("sampling", {"n_samples": 20_000})])
 def test_probabilities_of_evidence_are_relative_to_no_evidence(engine):
-    tables, evidence = asked_network(4)
+    tables, evidence = queried_network(4)
     name, params = (engine, {}) if isinstance(engine, str) else engine
     compiled = bnplug.engine(name, **params).compile(tables, tables.target)
     expected = np.log(weighted(tables, evidence).sum() / weighted(tables, {}).sum())

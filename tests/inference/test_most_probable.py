@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from asked_networks import asked_network, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import queried_network, weighted
 from random_networks import random_tables
 from strategies import seeds
 
@@ -27,7 +27,7 @@ def enumerated(tables, evidence):
 @pytest.mark.parametrize("block", range(4))
 def test_it_is_that_of_enumeration(block):
     for seed in seeds(50):
-        tables, evidence = asked_network([block, seed])
+        tables, evidence = queried_network([block, seed])
         assert most_probable(tables, evidence) == enumerated(tables, evidence), (block, seed)
 
 
@@ -35,7 +35,7 @@ def test_it_is_that_of_enumeration(block):
 @given(seed=st.integers(0, 2**32 - 1), levels=st.integers(1, 3))
 def test_ties_go_to_the_lowest_states_of_the_first_variables(seed, levels):
     # Few values of parameters: many joint states are as good as the best.
-    tables, evidence = asked_network(seed, soft=False)
+    tables, evidence = queried_network(seed, soft=False)
     rough = {
         name: (table.parents, np.where(np.isneginf(table.values), -np.inf, np.round(table.values * levels) / 4))
         for name, table in tables.tables.items()

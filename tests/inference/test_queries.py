@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from asked_networks import asked_network, marginal, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import marginal, queried_network, weighted
 from random_networks import TREE, full_joint, random_tables
 from strategies import random_parents, seeds
 
@@ -32,7 +32,7 @@ def test_query_equals_enumeration(seed, normalized, data):
 @pytest.mark.parametrize("block", range(4))
 def test_answers_about_several_given_states_and_likelihoods_are_those_of_enumeration(block):
     for seed in seeds(50):
-        tables, evidence = asked_network([block, seed])
+        tables, evidence = queried_network([block, seed])
         free = [name for name in tables.names if not isinstance(evidence.get(name), int)]
         asked = np.random.default_rng(seed).permutation(free)[:3].tolist()
         wanted = marginal(tables, weighted(tables, evidence), asked)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from asked_networks import asked_network, marginal, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import marginal, queried_network, weighted
 from random_networks import full_joint
 from strategies import seeds
 
@@ -63,7 +63,7 @@ def covaried(slopes, theta):
 @pytest.mark.parametrize("block", range(4))
 def test_derivatives_are_those_of_enumeration(block):
     for seed in seeds(50):
-        tables, evidence = asked_network([block, seed])
+        tables, evidence = queried_network([block, seed])
         found = sensitivity(tables, tables.target, evidence)
         for name, wanted in enumerated(tables, tables.target, evidence).items():
             bound = 1e-10 * max(1.0, np.abs(wanted).max())
@@ -74,7 +74,7 @@ def test_derivatives_are_those_of_enumeration(block):
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_small_step_of_an_entry_moves_the_posterior_by_the_derivative(seed):
     rng = np.random.default_rng(seed)
-    tables, evidence = asked_network(seed)
+    tables, evidence = queried_network(seed)
     name = tables.names[rng.integers(len(tables.names))]
     values = tables.tables[name].values
     cell = tuple(int(rng.integers(size)) for size in values.shape)
@@ -124,7 +124,7 @@ def test_by_hand():
 
 
 def test_what_the_answer_does_not_depend_on_has_derivative_zero_exactly():
-    tables, _ = asked_network(8)
+    tables, _ = queried_network(8)
     leaf = next(name for name in tables.names if not any(name in t.parents for t in tables.tables.values()))
     assert tables.normalized
     assert leaf != tables.target
@@ -166,7 +166,7 @@ def test_as_a_frame_the_largest_comes_first():
 
 
 def test_what_is_wrong_is_said():
-    tables, _ = asked_network(8)
+    tables, _ = queried_network(8)
     with pytest.raises(ValueError, match="not about what is known"):
         sensitivity(tables, tables.target, {tables.target: 0})
     tables.tables[tables.target].values[0] = -np.inf

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from asked_networks import asked_rows, marginal, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import asked_rows, marginal, weighted
 from scipy.special import entr
 from strategies import seeds
 

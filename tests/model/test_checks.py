@@ -64,11 +64,14 @@ def test_anything_that_makes_a_structure_may_be_learned(table, found):
         (nx.DiGraph([("c", "a"), ("a", "c")]), "the edges make a cycle"),
         (Learned(NB, pdag=[]), "pdag must be a PartialGraph, not a list"),
         (Learned(NB, pdag=PartialGraph("ab")), "pdag is over"),
+        (Learned(NB, pdag=PartialGraph("abca")), "pdag is over"),
+        (Learned(NB, edge_probabilities=[]), "edge_probabilities must be a mapping, not a list"),
+        (Learned(NB, alternatives=Structure("abc", NB)), "alternatives must be an iterable, not a Structure"),
         (Learned(NB, edge_probabilities={("a", "b"): 1.5}), r"the edge \('a', 'b'\) has the probability 1.5"),
         (Learned(NB, edge_probabilities={("a", "x"): 0.5}), "'x' is not a variable"),
         (Learned(NB, alternatives=[[[1], [0], []]]), "the edges make a cycle"),
     ],
-    ids=range(15),
+    ids=range(18),
 )
 def test_what_is_no_structure_of_the_table_names_the_learner(table, found, message):
     returned = "(no structure|a Learned with a wrong part)"

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from asked_networks import asked_network, marginal, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queried_networks import marginal, queried_network, weighted
 from strategies import seeds
 
 from bnplug import BayesianNetworkClassifier, LogTables, MissingFeatureWarning
@@ -36,7 +36,7 @@ def labelled(tables, evidence):
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_labels_come_back_from_every_question(seed):
-    tables, evidence = asked_network(seed)
+    tables, evidence = queried_network(seed)
     names = {name: tuple(f"{name}={state}" for state in own) for name, own in tables.states.items()}
     tables = LogTables(tables.names, names, tables.tables, tables.target)
     model = BayesianNetworkClassifier.from_tables(tables)
@@ -194,7 +194,7 @@ def test_nothing_is_unknown():
 
 def test_discriminative_parameters_are_asked_as_one_measure():
     for seed in seeds(20):
-        tables, evidence = asked_network([7, seed], soft=False)
+        tables, evidence = queried_network([7, seed], soft=False)
         for table in tables.tables.values():
             table.values[:] += np.random.default_rng(seed).normal(size=table.values.shape)
         model = BayesianNetworkClassifier.from_tables(tables)
@@ -212,7 +212,7 @@ def test_discriminative_parameters_are_asked_as_one_measure():
 
 
 def test_a_measure_that_is_no_network_is_warned_of():
-    tables, _ = asked_network(3)
+    tables, _ = queried_network(3)
     for table in tables.tables.values():
         table.values[:] += 0.5
     model = BayesianNetworkClassifier.from_tables(tables)

@@ -79,7 +79,7 @@ class Drawn(EnumeratedWithoutCounts):
 
 
 @fails("check_returns_compiled_network")
-class ReturnsWhatOnlyLooksLikeMarginals(Engine):
+class ReturnsWhatOnlyLooksCompiled(Engine):
     class Answers:
         def __init__(self, marginals):
             self.log_joint, self.query = marginals.log_joint, marginals.query

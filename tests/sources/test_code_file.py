@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -9,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bnplug.sources._table_files as table_files
-from bnplug.sources._table_files import CodeWriter, Layout, checksums
+from bnplug.sources._table_files import Layout, checksums, write_blocks
 
 
 def written(path, layout, codes, weights, sizes):
     with open(path, "wb") as file:
-        writer = CodeWriter(file, layout)
-        for rows in np.split(np.arange(codes.shape[1]), np.cumsum(sizes)):
-            writer.add(codes[:, rows], None if weights is None else weights[rows])
-        writer.close()
-    return writer.checksums
+        parts = np.split(np.arange(codes.shape[1]), np.cumsum(sizes))
+        batches = ((codes[:, rows], None if weights is None else weights[rows]) for rows in parts)
+        return write_blocks(file, layout, batches)
 
 
 @given(
@@ -73,9 +72,6 @@ def test_room_is_taken_before_the_work_where_that_can_be_done(tmp_path, monkeypa
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(table_files.os, "posix_fallocate", refuse, raising=False)
-    with open(tmp_path / "a.codes", "wb") as file:
-        if raises:
-            with pytest.raises(OSError, match="No space left"):
-                CodeWriter(file, Layout(2, np.dtype(np.uint8), False, (4,)))
-        else:
-            CodeWriter(file, Layout(2, np.dtype(np.uint8), False, (4,)))
+    full = pytest.raises(OSError, match="No space left") if raises else nullcontext()
+    with open(tmp_path / "a.codes", "wb") as file, full:
+        write_blocks(file, Layout(2, np.dtype(np.uint8), False, (4,)), [(np.zeros((2, 4), dtype=np.uint8), None)])

@@ -122,7 +122,9 @@ def test_memory_is_looked_at_before_the_work(own, monkeypatch):
     own.check_memory(10_000)
     monkeypatch.setattr(own, "workers", lambda: {"a": {"memory_limit": 2_000_000}, "b": {"memory_limit": 3_000_000}})
     own.check_memory(5_000_000)
-    with pytest.raises(ClusterError, match=r"coded rows take 5.1 MB, and the 2 workers have 5 MB of memory together"):
+    with pytest.raises(
+        ClusterError, match=r"coded rows take 4.86 MiB, and the 2 workers have 4.77 MiB of memory together"
+    ):
         own.check_memory(5_100_000)
     monkeypatch.setattr(own, "workers", lambda: {"a": {"memory_limit": 0}})
     own.check_memory(10**15)

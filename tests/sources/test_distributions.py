@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.sources._distributions import Distribution, Points
+from bnplug.sources._summaries import Distribution, Points
 
 
 def points_of(values, classes, weights=None):

@@ -10,8 +10,8 @@ import bnplug
 import bnplug.sources._streaming as streaming
 import bnplug.sources._summaries as summaries
 from bnplug import ColumnRules, MDLDiscretizer
-from bnplug.sources._distributions import Distribution
 from bnplug.sources._streaming import DataFiles
+from bnplug.sources._summaries import Distribution
 from bnplug.sources._survey import TableSpec, check_cuts_columns, survey
 from bnplug.table._columns import EMPTY, UNCOUNTED
 

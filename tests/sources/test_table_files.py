@@ -166,7 +166,7 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing(rows, tmp_path, monke
     if when == "before":
         monkeypatch.setattr(table_files.os, "posix_fallocate", full, raising=False)
     else:
-        monkeypatch.setattr(table_files.CodeWriter, "_write_block", full)
+        monkeypatch.setattr(table_files, "write_blocks", lambda file, layout, batches: file.write(b"1") and full())
     with pytest.raises(OSError, match=r"the codes of 500 rows take 2,0\d\d bytes, which the disk has not") as caught:
         opened(rows, tmp_path / "cache")
     assert caught.value.errno == errno.ENOSPC

@@ -12,9 +12,8 @@ import pytest
 import bnplug
 from bnplug import BayesianNetworkClassifier, datasets
 from bnplug.sources import _streaming
-from bnplug.sources._distributions import Distribution, Points
 from bnplug.sources._streaming import CsvRows
-from bnplug.sources._summaries import SmallestHashes
+from bnplug.sources._summaries import Distribution, Points, SmallestHashes
 from bnplug.sources.files import read_data
 from bnplug.table._checks import as_written
 

@@ -1,5 +1,7 @@
 """Every check of a plugin as a whole can fail: for each there is a plugin that is healthy but for that one thing."""
 
+import os
+
 import pytest
 from saboteurs import plugins
 
@@ -40,3 +42,14 @@ def test_a_plugin_fails_its_check_and_no_other(installed, name):
     installed(name, source)
     report = check_plugin(name)
     assert [outcome.check for outcome in report.failures] == [check], str(report)
+
+
+def test_a_one_file_plugin_passes_all_and_may_import_numba(tmp_path, monkeypatch):
+    source = "import numba\n" + plugins.HEALTHY.replace("healthy", "in-a-file")
+    (tmp_path / "in_a_file.py").write_text(source)
+    monkeypatch.setenv("BNPLUG_PLUGINS", os.fspath(tmp_path / "in_a_file.py"))
+    discovery.refresh()
+    report = check_plugin("in_a_file.py")
+    monkeypatch.undo()
+    discovery.refresh()
+    assert report.ok, str(report)

@@ -61,10 +61,10 @@ class JunctionTreeEngine(Engine):
             if len(clique) > _MAX_VARIABLES:
                 raise _refusal(f"a clique has {len(clique)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
             cliques.append(clique)
-        return JunctionTreeMarginals(tables, target, cliques)
+        return JunctionTreeNetwork(tables, target, cliques)
 
 
-class JunctionTreeMarginals(CompiledNetwork):
+class JunctionTreeNetwork(CompiledNetwork):
     """A network as pgmpy's junction tree of given cliques, each family in one of them."""
 
     def __init__(self, tables: LogTables, target: str, cliques: Sequence[tuple[str, ...]]) -> None:
@@ -88,7 +88,7 @@ class JunctionTreeMarginals(CompiledNetwork):
         return {"tables": self.tables, "target": self.target, "cliques": self.cliques}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        JunctionTreeMarginals.__init__(self, **state)
+        JunctionTreeNetwork.__init__(self, **state)
 
     def log_joint(
         self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
@@ -136,15 +136,15 @@ class JunctionTreeMarginals(CompiledNetwork):
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return the expected counts of every family, weighted; see :class:`bnplug.CompiledNetwork`."""
         target = self._number[self.target]
-        classes = _certainties(len(self.tables.states[self.target]))
         counts = [np.zeros(self.tables[name].values.shape) for name in self.tables.names]
         rows, places = _distinct(codes, target)
-        summed = np.zeros((len(rows), len(classes)))
+        summed = np.zeros((len(rows), len(self.tables.states[self.target])))
         np.add.at(summed, places, weights)
         for row, row_weights in zip(rows, summed, strict=True):
             for c in np.flatnonzero(row_weights):
                 with _refused_without_memory():
-                    beliefs = self._trees.beliefs(self._families, {**self._row(row), target: classes[c]})
+                    known = {**self._row(row), target: self._observed(target, int(c))}
+                    beliefs = self._trees.beliefs(self._families, known)
                 for total, share in zip(counts, beliefs or [], strict=beliefs is not None):
                     total += row_weights[c] * share
         return counts
@@ -164,33 +164,26 @@ class JunctionTreeMarginals(CompiledNetwork):
         sizes = [len(self.tables.states[self.tables.names[v]]) for v in rest]
         answer = np.zeros((*first.shape, *sizes))
         for cell in np.argwhere(first > 0):
-            more = {v: self._at(v, int(state), known) for v, state in zip(variables, cell, strict=False)}
+            # Each variable keeps the likelihood of its state.
+            more = {v: known.get(v, 0.0) + self._observed(v, state) for v, state in zip(variables, cell, strict=False)}
             given = self._joint(rest, {**known, **more})
             if given is not None:
                 answer[tuple(cell)] = first[tuple(cell)] * given
         return answer
 
-    def _at(self, v: int, state: int, known: dict[int, FloatArray]) -> FloatArray:
-        """Return the log likelihoods that rule out all states of v but one, which keeps its likelihood."""
-        chosen = np.full(len(self.tables.states[self.tables.names[v]]), -np.inf)
-        chosen[state] = known[v][state] if v in known else 0.0
-        return chosen
+    def _observed(self, v: int, state: int) -> FloatArray:
+        """Return the log likelihoods of observing a state of a variable: 0 for it, -inf for the others."""
+        return np.where(np.arange(len(self.tables.states[self.tables.names[v]])) == state, 0.0, -np.inf)
 
     def _likelihoods(self, known: Mapping[str, int]) -> dict[int, FloatArray]:
-        """Return the log likelihoods of each known variable, by its number: 0 for the known state, -inf for others."""
-        sizes = {name: len(self.tables.states[name]) for name in known}
-        return {self._number[name]: _certainties(sizes[name])[state] for name, state in known.items()}
+        """Return the log likelihoods of each known variable, by its number."""
+        return {self._number[name]: self._observed(self._number[name], state) for name, state in known.items()}
 
     def _row(self, row: CodeArray) -> dict[int, FloatArray]:
         return self._likelihoods(known_states(self.tables, self.target, row))
 
     def _numbers(self, names: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._number[name] for name in names)
-
-
-def _certainties(n_states: int) -> FloatArray:
-    """Return the log likelihoods of observing each state, one row per state."""
-    return np.where(np.eye(n_states, dtype=bool), 0.0, -np.inf)
 
 
 def _distinct(codes: CodeArray, target: int) -> tuple[CodeArray, npt.NDArray[np.intp]]:

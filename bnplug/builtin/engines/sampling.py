@@ -134,7 +134,7 @@ class SampledNetwork(CompiledNetwork):
         counts = np.zeros(len(self._flat.values) // 2)
         given = np.ascontiguousarray(weights, dtype=np.float64)
         drawing = (*self._draws(), np.zeros(2, np.uint64), np.zeros(1, PROGRESS))
-        while not add_counts(*self._network, *_readable(codes), *drawing, given, counts):
+        while not add_counts(self._network, *_readable(codes), drawing, given, counts):
             pass
         return in_shape(self.tables, self._flat, counts)
 
@@ -150,7 +150,7 @@ class SampledNetwork(CompiledNetwork):
 
         def add(i: int) -> bool:
             drawing = (*self._draws(), streams[i], progress[i])
-            return bool(estimate(*self._network, given, missing, blocks[i], complete, *drawing, joint, errors))
+            return bool(estimate(self._network, given, missing, blocks[i], complete, drawing, joint, errors))
 
         unfinished = list(range(len(blocks)))
         while unfinished:
@@ -192,7 +192,7 @@ class SampledNetwork(CompiledNetwork):
         strides = np.zeros(len(sizes), dtype=np.int64)
         for i, name in enumerate(variables):
             strides[tables.names.index(name)] = prod(shape[i + 1 :])
-        arguments = (*self._network, states, likelihoods, strides)
+        arguments = (self._network, states, likelihoods, strides)
         largest = self._tally(arguments, 0.0, np.zeros((2, 0)))
         sums = np.zeros((2, prod(shape)))
         if largest > -np.inf:
@@ -204,7 +204,7 @@ class SampledNetwork(CompiledNetwork):
         progress = np.zeros(1, PROGRESS)
         progress["largest"] = -np.inf
         drawing = (*self._draws(), np.zeros(2, np.uint64), progress)
-        while not tally(*arguments, *drawing, largest, sums):
+        while not tally(*arguments, drawing, largest, sums):
             pass
         return float(progress["largest"][0])
 

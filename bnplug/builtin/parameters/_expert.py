@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from bnplug.errors import article, did_you_mean
 from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
 from bnplug.table.coding import State, as_label
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
-
-if TYPE_CHECKING:
-    from bnplug.table.table import Table
 
 # Tolerance for the sum of probabilities that are written by hand.
 _ROUNDED = 1e-6

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from bnplug.model.log_tables import LogTables
 from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
 
 #: Candidate concentrations.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import CountsLearner
 from bnplug.model.log_tables import LogTables, estimate
+from bnplug.structure import Structure
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
+# Fixed tables by node, and the virtual rows of every cell; None if they are uniform.
+_Expert = tuple[dict[int, FloatArray], list[FloatArray] | None]
 
 
-class _Expert(NamedTuple):
-    """Fixed tables by node, and the virtual rows of every cell unless they are uniform."""
-
-    fixed: dict[int, FloatArray]
-    virtual: list[FloatArray] | None
-
-
-_NOTHING = _Expert({}, None)
-
-
+@dataclass(eq=False, repr=False)
 class MaximumLikelihood(CountsLearner):
     """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table (Peharz et al. 2013, eq. 4).
 
@@ -77,30 +70,19 @@ class MaximumLikelihood(CountsLearner):
     """
 
     reads_rows = False
+    # The table, the structure and the expert knowledge of the last call.
+    _known = cast("tuple[Table, Sequence[Sequence[int]], _Expert] | None", None)
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        floor: float = 0.0,
-        prior: Any = None,
-        fixed: Any = None,
-        restarts: int = 0,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.floor = floor
-        self.prior = prior
-        self.fixed = fixed
-        self.restarts = restarts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float = 1.0
+    floor: float = 0.0
+    prior: Any = None
+    fixed: Any = None
+    restarts: int = 0
+    tol: float = 1e-6
+    max_iter: int = 500
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int | None = None
 
     def from_counts(
         self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray] | None = None
@@ -108,17 +90,17 @@ class MaximumLikelihood(CountsLearner):
         """Return smoothed relative frequencies; the numbers of rows are not used."""
         self._check()
         families = structure.parents
-        expert = self._expert(table, families)
+        fixed, virtual = self._expert(table, families)
         tables = {}
         for v, parents in enumerate(families):
-            if v in expert.fixed:
-                values = expert.fixed[v]
+            if v in fixed:
+                values = fixed[v]
             elif self.prior == "marginal":
                 values = estimate(counts[v] + self.alpha * _marginal(counts[v]), 0.0, self.floor)
-            elif expert.virtual is None:
+            elif virtual is None:
                 values = estimate(counts[v], self.alpha, self.floor)
             else:
-                values = estimate(counts[v] + expert.virtual[v], 0.0, self.floor)
+                values = estimate(counts[v] + virtual[v], 0.0, self.floor)
             tables[table.names[v]] = [table.names[p] for p in parents], values
         return LogTables(table.names, table.states, tables, table.target)
 
@@ -131,16 +113,16 @@ class MaximumLikelihood(CountsLearner):
             )
         if self.alpha == 0:
             return 0.0
-        expert = self._expert(table, tables.structure.parents)
+        fixed, virtual = self._expert(table, tables.structure.parents)
         total = 0.0
         for v, (_, values) in enumerate(tables.tables.values()):
-            if v in expert.fixed:
+            if v in fixed:
                 continue
-            if expert.virtual is None:
+            if virtual is None:
                 total += self.alpha / values.size * float(values.sum())
             else:
-                seen = expert.virtual[v] > 0
-                total += float((expert.virtual[v][seen] * values[seen]).sum())
+                seen = virtual[v] > 0
+                total += float((virtual[v][seen] * values[seen]).sum())
         return total
 
     def _check(self) -> None:
@@ -153,23 +135,20 @@ class MaximumLikelihood(CountsLearner):
     def _expert(self, table: Table, families: Sequence[Sequence[int]]) -> _Expert:
         """Return the expert knowledge, which is cached for one table and structure."""
         if self.fixed is None and self.prior is None:
-            return _NOTHING
+            return {}, None
         if self._known is None or self._known[0] is not table or self._known[1] != families:
             self._known = table, families, self._look_up(table, families)
         return self._known[2]
-
-    #: The cached table, structure and knowledge.
-    _known: tuple[Table, Sequence[Sequence[int]], _Expert] | None = None
 
     def _look_up(self, table: Table, families: Sequence[Sequence[int]]) -> _Expert:
         from bnplug.builtin.parameters._expert import Prior, fixed_tables
 
         fixed = {} if self.fixed is None else fixed_tables(self.fixed, table, families)
         if self.prior is None or self.prior == "marginal":
-            return _Expert(fixed, None)
+            return fixed, None
         prior = Prior(self.prior, table)
         joint = [np.zeros(0) if v in fixed else prior.joint(v, parents) for v, parents in enumerate(families)]
-        return _Expert(fixed, [self.alpha * cells for cells in joint])
+        return fixed, [self.alpha * cells for cells in joint]
 
 
 def _marginal(counts: FloatArray) -> FloatArray:

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import lgamma
+from typing import Any
 
 import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel
 from bnplug.counts.counting import BatchCounts
+from bnplug.scoring import DecomposableScore, n_configurations
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
 # Whole counts below this are looked up: most cells of a large family have few rows.
 _TABULATED = 64
+
+
+class MarginalLikelihood(DecomposableScore):
+    """Base of scores that are log marginal likelihoods, under Dirichlet priors that are the same for every cell."""
+
+    def _column_prior(self, n_states: int, n_configurations: Any) -> Any:
+        """Return the sum of the priors of a configuration: of one family, or of many, as an array."""
+        raise NotImplementedError
+
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
+        """Return sum_j [lgamma(a) - lgamma(N_ij + a) + sum_k lgamma(N_ijk + a / r) - lgamma(a / r)] for a prior a."""
+        column = float(self._column_prior(counts.shape[0], n_configurations(table, parents)))
+        return log_marginal(counts, column / counts.shape[0], column)
+
+    def local_batch(
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
+    ) -> FloatArray:
+        """Return the local terms of `child` with many sets of parents, in one call."""
+        n_states, terms = int(table.cards[child]), np.empty(len(parent_sets))
+        columns = np.full(len(terms), self._column_prior(n_states, counts.n_configurations), dtype=np.float64)
+        room = np.empty((2, _TABULATED))
+        _log_marginals(counts.cells, counts.starts, counts.stops, n_states, columns / n_states, columns, room, terms)
+        return terms
 
 
 def log_marginal(counts: FloatArray, cell: float, column: float) -> float:
@@ -20,14 +47,6 @@ def log_marginal(counts: FloatArray, cell: float, column: float) -> float:
     A configuration that never occurs adds nothing, and may be omitted.
     """
     return float(_log_marginal(counts, cell, column, np.empty((2, _TABULATED))))
-
-
-def log_marginal_batch(n_states: int, counts: BatchCounts, cells: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return the log marginal likelihoods of many tables of a child with `n_states` states, each with its priors."""
-    terms = np.empty(len(counts.starts))
-    room = np.empty((2, _TABULATED))
-    _log_marginals(counts.cells, counts.starts, counts.stops, n_states, cells, columns, room, terms)
-    return terms
 
 
 @inner_kernel(allocates=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,12 +12,11 @@ from sklearn.utils import check_random_state
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import Correction, class_information, pairwise_information
 from bnplug.hooks.components import check_numbers
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
-if TYPE_CHECKING:
-    from bnplug.table.table import Table
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class AugmentedNaiveBayes(StructureLearner):
     """Naive Bayes with edges between features, chosen by information measures.
 
@@ -40,23 +40,13 @@ class AugmentedNaiveBayes(StructureLearner):
         What z is drawn from.
     """
 
-    def __init__(
-        self,
-        n_jobs: int | None = None,
-        required: Any = None,
-        forbidden: Any = None,
-        tiers: Any = None,
-        correction: Correction = 0.999,
-        jitter: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_jobs = n_jobs
-        self.required = required
-        self.forbidden = forbidden
-        self.tiers = tiers
-        self.correction = correction
-        self.jitter = jitter
-        self.random_state = random_state
+    n_jobs: int | None = None
+    required: Any = None
+    forbidden: Any = None
+    tiers: Any = None
+    correction: Correction = 0.999
+    jitter: float = 0.0
+    random_state: Any = None
 
     def _measures(self, table: Table) -> tuple[FloatArray, FloatArray]:
         """Return I(Xi; Xj | C) of shape (variables, variables), and I(X; C), corrected, with jitter."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,11 @@ from bnplug.search._climbing import climb_and_shake
 from bnplug.search.constraints import Constraints
 from bnplug.search.moves import KINDS
 from bnplug.structure import Structure
+from bnplug.table.table import Table
 from bnplug.typing import BoolArray, IntArray
 
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
 
-
+@dataclass(eq=False, repr=False)
 class HillClimb(StructureLearner):
     """Makes the best single deletion, reversal or addition of an edge until none improves the score.
 
@@ -93,39 +92,21 @@ class HillClimb(StructureLearner):
     ['add a -> c']
     """
 
-    def __init__(
-        self,
-        score: Any = "mdl",
-        start: Any = "nb",
-        max_parents: int | None = None,
-        reversals: bool = True,
-        tree: bool = False,
-        complete: bool = False,
-        required: Any = None,
-        forbidden: Any = None,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int | None = None,
-        shake: bool = True,
-        tiers: Any = None,
-    ) -> None:
-        self.score = score
-        self.start = start
-        self.max_parents = max_parents
-        self.reversals = reversals
-        self.tree = tree
-        self.complete = complete
-        self.required = required
-        self.forbidden = forbidden
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.shake = shake
-        self.tiers = tiers
+    score: Any = "mdl"
+    start: Any = "nb"
+    max_parents: int | None = None
+    reversals: bool = True
+    tree: bool = False
+    complete: bool = False
+    required: Any = None
+    forbidden: Any = None
+    max_iter: int | None = None
+    max_time: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int | None = None
+    shake: bool = True
+    tiers: Any = None
 
     def learn(self, table: Table) -> Structure:
         """Return the graph at which the search ends."""
@@ -163,16 +144,13 @@ class HillClimb(StructureLearner):
         else:
             kinds = KINDS if self.reversals else ("delete", "add")
             start = Neighbourhood(graph, kinds, allowed, fixed, capacity)
-        self._check_capacity(table, start)
-        return start
-
-    def _check_capacity(self, table: Table, start: Neighbourhood) -> None:
-        for v in np.flatnonzero(start.graph.edges.sum(axis=0) > start.capacity).tolist():
+        for v in np.flatnonzero(graph.edges.sum(axis=0) > start.capacity).tolist():
             limit = "tree=True allows one feature parent" if self.tree else f"max_parents={self.max_parents}"
             raise ValueError(
                 f"the start, with what is required, gives {table.names[v]!r} the parents "
-                f"{[table.names[p] for p in start.graph.parents[v]]}; {limit}"
+                f"{[table.names[p] for p in graph.parents[v]]}; {limit}"
             )
+        return start
 
 
 def _tree_neighbourhood(

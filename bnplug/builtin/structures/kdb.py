@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
-from bnplug.counts.information import Correction, by_falling, first_largest
+from bnplug.counts.information import by_falling, first_largest
 from bnplug.search.constraints import Constraints
 from bnplug.structure import Structure
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
+from bnplug.table.table import Table
 
 
+@dataclass(eq=False, repr=False)
 class KDependence(AugmentedNaiveBayes):
     """Features by falling I(X; C); each takes the k earlier ones with the largest I(Xi; Xj | C) as parents.
 
@@ -30,19 +28,7 @@ class KDependence(AugmentedNaiveBayes):
         See :class:`~bnplug.builtin.structures.augmented.AugmentedNaiveBayes`.
     """
 
-    def __init__(
-        self,
-        k: int = 2,
-        n_jobs: int | None = None,
-        required: Any = None,
-        forbidden: Any = None,
-        tiers: Any = None,
-        correction: Correction = 0.999,
-        jitter: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_jobs, required, forbidden, tiers, correction, jitter, random_state)
-        self.k = k
+    k: int = 2
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no such structure on this table has fewer of."""

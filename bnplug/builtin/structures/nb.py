@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bnplug.contracts import StructureLearner
 from bnplug.structure import Structure
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
+from bnplug.table.table import Table
 
 
 class NaiveBayes(StructureLearner):

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from bnplug.builtin.structures._arborescence import heaviest_tree, reachable
 from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
-from bnplug.counts.information import INFORMATION_TIE, Correction, by_falling, first_largest
+from bnplug.counts.information import INFORMATION_TIE, by_falling, first_largest
 from bnplug.search.constraints import Constraints
 from bnplug.structure import Structure
+from bnplug.table.table import Table
 from bnplug.typing import BoolArray, FloatArray
 
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
-    from bnplug.table.table import Table
 
-
+@dataclass(eq=False, repr=False)
 class TreeAugmentedNaiveBayes(AugmentedNaiveBayes):
     """A maximum spanning tree over I(Xi; Xj | C), directed away from its root; the class is a parent of all.
 
@@ -32,19 +30,7 @@ class TreeAugmentedNaiveBayes(AugmentedNaiveBayes):
         See :class:`~bnplug.builtin.structures.augmented.AugmentedNaiveBayes`.
     """
 
-    def __init__(
-        self,
-        root: str | None = None,
-        n_jobs: int | None = None,
-        required: Any = None,
-        forbidden: Any = None,
-        tiers: Any = None,
-        correction: Correction = 0.999,
-        jitter: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_jobs, required, forbidden, tiers, correction, jitter, random_state)
-        self.root = root
+    root: str | None = None
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no tree on this table has fewer of."""

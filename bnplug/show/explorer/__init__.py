@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,8 +61,7 @@ def to_html(
     The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.explore`; a frame has the columns of training.
     """
     check_is_fitted(model)
-    if X is None and y is not None:
-        raise ValueError("y is given without X: give the rows that the labels belong to")
+    check_rows(rows, X, y)
     data = _page_data(model, shown_tables(model, features), X, y, rows)
     # Inside a script element, only "<" could end it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -89,7 +88,6 @@ def _page_data(
     model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None, rows: int = 0
 ) -> dict[str, Any]:
     """Return the data for the page's script: the model's `tables` or a part of them, and the first rows of `X`, `y`."""
-    check_rows(rows, X)
     truths = None if y is None else [xml_text(str(label)) for label in pd.Series(y)]
     if truths is not None and len(truths) != len(to_frame(X, "X")):
         raise ValueError(f"y has {len(truths)} labels, X has {len(to_frame(X, 'X'))} rows: give one label for each row")
@@ -123,21 +121,14 @@ def _page_data(
 
 def _texts(labels: Iterable[object]) -> list[str]:
     """Return labels as distinct texts: 1 and "1" are written as in Python."""
-    given = list(labels)
-    shown = [xml_text(str(label)) for label in given]
-    often = Counter(shown)
-    shown = [
-        xml_text(repr(label)) if often[text] > 1 and isinstance(label, str) else text
-        for label, text in zip(given, shown, strict=True)
-    ]
-    taken: set[str] = set()
-    for i, text in enumerate(shown):
-        number = 2
-        while shown[i] in taken:
-            shown[i] = f"{text} ({number})"
-            number += 1
-        taken.add(shown[i])
-    return shown
+    given = [(label, xml_text(str(label))) for label in labels]
+    often = Counter(text for _, text in given)
+    taken: dict[str, None] = {}
+    for label, text in given:
+        shown = xml_text(repr(label)) if often[text] > 1 and isinstance(label, str) else text
+        numbered = chain([shown], (f"{shown} ({number})" for number in count(2)))
+        taken[next(name for name in numbered if name not in taken)] = None
+    return list(taken)
 
 
 def _intervals(cuts: FloatArray, states: Sequence[object]) -> list[str]:
@@ -157,9 +148,7 @@ def _rows(
     codes = model.encode(frame if is_frame(X) else X[:n_rows]).astype(np.int64)
     codes[codes == model.schema_.missing] = -1
     codes[model.schema_.target_index] = -1
-    if not is_frame(X):
-        frame = frame.set_axis(list(model.encoder_.columns), axis=1)
-    frame = model.encoder_.features(frame)
+    frame = model.encoder_.features(frame if is_frame(X) else frame.set_axis(list(model.encoder_.columns), axis=1))
     states = codes[[model.schema_.index(name) for name in tables.names]].T.tolist()
     numeric = set(model.encoder_.numeric).intersection(frame.columns)
     numbers = {v: to_floats(frame[name]) for v, name in enumerate(tables.names) if name in numeric}

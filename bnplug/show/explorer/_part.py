@@ -1,7 +1,6 @@
-"""The part of a network in a page: all of it, or the features that are most informative about the class.
+"""The part of a network in a page, and the clique tree in which the page passes messages.
 
-A part includes the ancestors of its features. The omitted tables then sum to one, and the part gives the same answers
-as the whole network. The page passes messages in a clique tree, which is part of its data.
+A part includes the ancestors of its features: the omitted tables sum to one, and its answers are those of the network.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
 #: Cells over which a browser passes messages in 100 ms (benchmarks/explorer.py), and numbers that it loads quickly.
 MAX_CELLS, MAX_PARAMETERS = 5_000_000, 1_000_000
 
-# The queries that rank the features have at most this many ancestors, and MAX_CELLS cells, in total.
+# The queries that rank the features have at most this many ancestors, and MAX_CELLS cells, in total. Features with few
+# ancestors are queried first.
 _RANKED_ANCESTORS = 10_000
 
 
@@ -94,11 +94,7 @@ def numbered(tables: LogTables) -> tuple[tuple[tuple[int, ...], ...], list[int]]
 
 
 def _ranked(model: BayesianNetworkClassifier) -> list[str]:
-    """Return the features by their mutual information with the class.
-
-    The total size of the queries is limited. Features with few ancestors are queried first; those beyond the limit, and
-    those that even alone are too large for a page, come last.
-    """
+    """Return the features by their mutual information with the class; last those that would cost too much to query."""
     tables, target = model.tables_, model.target_
     always = relevant(tables, {target})
     sizes = _part_sizes(tables, always)
@@ -162,10 +158,9 @@ class CliqueTree(NamedTuple):
 
 
 def clique_tree(parents: Sequence[Sequence[int]], cards: Sequence[int], target: int) -> CliqueTree:
-    """Return a clique tree of the network in which variable v, of ``cards[v]`` states, has ``parents[v]``.
+    """Join the maximal cliques of an elimination by Prim's algorithm, from the smallest clique of the class.
 
-    The maximal cliques of an elimination are joined by Prim's algorithm, largest separators first, from the smallest
-    clique of the class. Children are spread over the possible parents: the cost of a clique grows with its neighbors.
+    Children are spread over the possible parents: the cost of a clique grows with its neighbors.
     """
     cliques = _maximal(_cliques(parents, cards))
     sizes = [_size(clique, cards) for clique in cliques]

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from typing import Any, TypeVar
 
+from dask.utils import format_bytes
 from distributed import Client, Future, KilledWorker, MultiLock, as_completed, default_client
 
 from bnplug.errors import ClusterError
@@ -146,8 +147,8 @@ class Cluster:
         limits = [worker["memory_limit"] for worker in self.workers().values()]
         if limits and all(limits) and n_bytes > sum(limits):
             raise ClusterError(
-                f"the coded rows take {_in_words(n_bytes)}, and the {len(limits)} workers have "
-                f"{_in_words(sum(limits))} of memory together: give them more, or more workers"
+                f"the coded rows take {format_bytes(n_bytes)}, and the {len(limits)} workers have "
+                f"{format_bytes(sum(limits))} of memory together: give them more, or more workers"
             )
 
     @contextmanager
@@ -228,11 +229,3 @@ def _lost_data() -> ClusterError:
         "data that the fit needs are lost, and Dask does not know how they were made: were they scattered to a worker "
         "that died? Read them by Dask itself, so that they can be read again"
     )
-
-
-def _in_words(n_bytes: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:,.1f} GB"

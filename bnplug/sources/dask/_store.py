@@ -89,10 +89,6 @@ class DaskStore(BlockStore):
         self.blocks, self.sizes, self.weighted = list(blocks), tuple(sizes), weighted
         self.locate()
 
-    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
-        """Return the results of `function` for every block, in their order."""
-        return list(self.each(function, *args))
-
     def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
         """Yield the results of `function` for every block, in their order; results wait on the workers."""
         ready: dict[int, _T] = {}
@@ -292,11 +288,6 @@ def pack(content: Any) -> bytes:
     return file.getvalue()
 
 
-def unpack(parcel: bytes) -> Any:
-    """Return the content of :func:`pack`."""
-    return cloudpickle.loads(parcel)
-
-
 class Calls:
     """Calls of a pass over the blocks, pickled once or, if an argument differs between blocks, for every task."""
 
@@ -318,7 +309,7 @@ class Calls:
 
 def for_each(parcel: bytes, n: int) -> list[list[list[Any]]]:
     """Return the calls of each of n blocks."""
-    calls: list[list[list[Any]]] = unpack(parcel)
+    calls: list[list[list[Any]]] = cloudpickle.loads(parcel)
     return calls if len(calls) == n else calls * n
 
 
@@ -347,9 +338,9 @@ def run(blocks: Sequence[Rows], parcel: bytes, collect: Callable[[Iterable[Any]]
 
 def make(block: Rows, parcel: bytes, log: bytes, n_changes: int) -> Kept:
     """Create the object of a block, and repeat the changes in the log."""
-    (((factory, *args),),) = unpack(parcel)
+    (((factory, *args),),) = cloudpickle.loads(parcel)
     value = factory(block, *args)
-    for method, arguments in unpack(log):
+    for method, arguments in cloudpickle.loads(log):
         getattr(value, method)(*arguments)
     return Kept(value, n_changes)
 

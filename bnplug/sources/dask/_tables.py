@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+import cloudpickle
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -20,7 +21,7 @@ from bnplug.errors import article
 from bnplug.sources._streaming import BATCH_ROWS, Batch, kinds_of
 from bnplug.sources._survey import Gathered, Surveyed, TableSpec, survey_passes
 from bnplug.sources.dask._cluster import Cluster, find_client
-from bnplug.sources.dask._store import DaskStore, n_rows, pack, unpack
+from bnplug.sources.dask._store import DaskStore, n_rows, pack
 from bnplug.sources.training import _target_name
 from bnplug.table._cells import unlike
 from bnplug.table._checks import read_only
@@ -157,7 +158,7 @@ def _on_each(cluster: Cluster, function: Any, rows: Partitions, content: Any) ->
 
 def survey_partition(x: Any, y: Any, weights: Any, number: int, parcel: bytes) -> Gathered:
     """Return the summaries of one partition."""
-    spec, names, empty = unpack(parcel)
+    spec, names, empty = cloudpickle.loads(parcel)
     gathered = Gathered(names, spec)
     for batch in batches(x, y, weights, number, spec):
         gathered.add(batch, empty, None)
@@ -179,7 +180,7 @@ def class_pairs(x: Any, y: Any, name: str) -> set[tuple[Hashable, Hashable]]:
 
 def code_partition(x: Any, y: Any, weights: Any, number: int, parcel: bytes) -> Rows:
     """Return the codes of the usable rows of one partition, and their weights."""
-    surveyed: Surveyed = unpack(parcel)
+    surveyed: Surveyed = cloudpickle.loads(parcel)
     coded = [surveyed.encode(batch) for batch in batches(x, y, weights, number, surveyed.spec)]
     codes = np.concatenate([part for part, _ in coded] or [surveyed.schema.codes], axis=1)
     totals = np.concatenate([np.empty(0), *(part for _, part in coded if part is not None)])

@@ -203,7 +203,7 @@ class NetworkMixture(AveragedNetworks):
             # Other members may depend on features.
             warnings.simplefilter("ignore", ConstantPredictionWarning)
             pilot = self._member(first, self._parameters(), self.n_jobs).fit(*data)
-        settled, self.chosen_ = _settled(pilot.parameters_)
+        chosen, self.chosen_ = _with_choices(pilot.parameters_)
         structures = given if self.structures != "auto" or pilot.encoder_.numeric else list(_OF_DISCRETE)
         plans = [
             _Plan(structure, int(random.randint(2**31 - 1)))
@@ -213,7 +213,7 @@ class NetworkMixture(AveragedNetworks):
         plans[0] = first
 
         def learn(plan: _Plan, ready: BayesianNetworkClassifier | None) -> list[_Member]:
-            return self._learn(plan, settled, data, ready)
+            return self._learn(plan, chosen, data, ready)
 
         ready = [None if self.chosen_ else pilot, *[None] * (len(plans) - 1)]
         with quietly():
@@ -273,7 +273,7 @@ class NetworkMixture(AveragedNetworks):
         """Return the members of one run: the network, and those on other structures that its search met."""
         network = self._member(plan, parameters, 1).fit(*data) if ready is None else ready
         networks = [network]
-        for parents in _also_met(network, int(self.n_best)):
+        for parents in _other_structures(network, int(self.n_best)):
             networks.append(self._member(_Plan(_Given(parents), plan.seed), parameters, 1).fit(*data))
         return [_Member(network, self._twin(network, plan.seed, data)) for network in networks]
 
@@ -427,7 +427,7 @@ def _listed(structures: Any) -> list[Any]:
     return list(structures)
 
 
-def _settled(learner: Any) -> tuple[Any, dict[str, Any]]:
+def _with_choices(learner: Any) -> tuple[Any, dict[str, Any]]:
     """Return the learner with what it chose by cross-validation as its parameters, and what that is."""
     wanted = [
         name for name, value in learner.get_params(deep=False).items() if isinstance(value, str) and value == "cv"
@@ -436,7 +436,7 @@ def _settled(learner: Any) -> tuple[Any, dict[str, Any]]:
     return clone(learner).set_params(**chosen), chosen
 
 
-def _also_met(network: BayesianNetworkClassifier, n_best: int) -> list[dict[str, list[str]]]:
+def _other_structures(network: BayesianNetworkClassifier, n_best: int) -> list[dict[str, list[str]]]:
     """Return the parents of the best structures that the network's search met, besides its own."""
     best = getattr(network.structure_, "best_structures_", [])
     learned = set(network.tables_.edges)

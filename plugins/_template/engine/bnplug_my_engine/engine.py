@@ -37,7 +37,7 @@ class MyEngine(Engine):
     def __init__(self, rows: int = 1000) -> None:
         self.rows = rows
 
-    def compile(self, tables: LogTables, target: str | None = None) -> EinsumMarginals:
+    def compile(self, tables: LogTables, target: str | None = None) -> EinsumNetwork:
         """Compile the network `tables`, with or without a class."""
         check_numbers(self, "rows", positive=True)
         if len(tables.names) >= _LETTERS:
@@ -45,10 +45,10 @@ class MyEngine(Engine):
                 f"my-engine answers about networks of at most {_LETTERS - 1} variables, and this one has "
                 f"{len(tables.names)}; use engine='elimination'"
             )
-        return EinsumMarginals(tables, target, self.rows)
+        return EinsumNetwork(tables, target, self.rows)
 
 
-class EinsumMarginals(CompiledNetwork):
+class EinsumNetwork(CompiledNetwork):
     """A network as the factors of its joint distribution.
 
     Variables are numbers, positions in ``tables.names``, and so is one axis more: that of the rows.

@@ -5,7 +5,7 @@ from random_networks import full_joint, random_tables
 from strategies import random_parents
 
 
-def asked_network(seed, soft=True):
+def queried_network(seed, soft=True):
     """A network and possible evidence about it: zeros, isolated nodes, unnormalised tables, a class with parents."""
     rng = np.random.default_rng(seed)
     while True:
@@ -61,7 +61,7 @@ def marginal(tables, joint, names):
 
 def asked_rows(seed, n_rows=4):
     """A network, and rows that know some features, of which the first is possible."""
-    tables, evidence = asked_network(seed, soft=False)
+    tables, evidence = queried_network(seed, soft=False)
     rng = np.random.default_rng(seed)
     known = [evidence, *(random_evidence(rng, tables, soft=False) for _ in range(n_rows - 1))]
     codes = np.full((len(tables.names), n_rows), 255, dtype=np.uint8)
