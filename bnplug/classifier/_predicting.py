@@ -51,8 +51,19 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
         return np.asarray(self.classes_[self.decide(self.predict_proba(X))])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`."""
+        """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`.
+
+        Rows whose label is not among ``classes_`` count as errors, with a warning.
+        """
         labels = class_labels(y)
+        known = set(self.classes_.tolist())
+        unknown = [label for label in np.unique(labels).tolist() if label not in known]
+        if unknown:
+            warn_outside(
+                f"y has the labels {unknown[:5]}, which are not among the classes of the model, "
+                f"{self.classes_.tolist()[:5]}; their rows count as errors",
+                UnseenValueWarning,
+            )
         weights = None if sample_weight is None else row_weights(sample_weight, len(labels))
         return float(super().score(X, labels, weights))
 

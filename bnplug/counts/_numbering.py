@@ -26,8 +26,7 @@ def number_occurring(
 ) -> tuple[IntArray, IntArray]:
     """Number the joint states of some variables that occur, in ascending order, the last variable fastest.
 
-    codes: (all variables, rows); sizes: (all variables,), above every code. Memory depends on the rows, not on the
-    product of the sizes. Returns the number of each row, and a row with each number.
+    `sizes` are above every code. Returns the number of each row, and a row with each number.
     """
     n_rows = codes.shape[1]
     numbers, largest = np.zeros(n_rows, dtype=np.int64), 1
@@ -50,10 +49,7 @@ def number_occurring(
 def place_among(
     codes: npt.NDArray[Any], sizes: npt.NDArray[Any], variables: Iterable[int], states: npt.NDArray[Any]
 ) -> IntArray:
-    """Number the joint states of some variables by their place among given, distinct ones; -1 if not among them.
-
-    `codes` and `sizes` are as in :func:`number_occurring`, and `states` has the shape (variables, size).
-    """
+    """Number the joint states of some variables by their place among distinct `states`; -1 if not among them."""
     chosen = list(variables)
     numbers, examples = number_occurring(codes, sizes, chosen)
     both = np.concatenate([states, codes[chosen][:, examples].astype(np.int64)], axis=1)
@@ -67,8 +63,7 @@ def place_among(
 def merge_occurring(parts: Iterable[Occurring], sizes: npt.NDArray[Any]) -> Occurring:
     """Add up the numbers of each joint state over the blocks, in their order; joint states are ascending.
 
-    Parts are merged once the waiting ones are as large as the merged one: memory depends on the joint states, not on
-    the number of blocks.
+    Parts are merged as soon as the waiting ones are as large as the merged one, to save memory.
     """
     waiting: list[Occurring] = []
     merged = 0

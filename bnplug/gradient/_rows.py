@@ -26,11 +26,7 @@ _FEW = 4
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The distinct rows of a table: their positions, codes (with missing as one more state), and total weights.
-
-    `codes` have the shape (variables, rows), and `sizes` are the numbers of codes of each variable. `y` is the class of
-    each row, -1 if it is missing.
-    """
+    """The distinct rows of a table, with missing as one more state of each variable, and -1 as a missing class."""
 
     table: Table
     places: IntArray
@@ -58,10 +54,7 @@ def refuse_unlabeled(table: Table) -> None:
 
 
 def gather_distinct(table: Table, variables: IntArray, most: int, unlabeled: bool = False) -> Table:
-    """Bring the distinct rows of many blocks into memory, with their weights, if they are at most `most`.
-
-    Otherwise, and if the table is in memory, return the table itself.
-    """
+    """Bring the distinct rows of many blocks into memory, with their weights, unless they are more than `most`."""
     if table.n_blocks == 1:
         return table
     parts: list[tuple[CodeArray, FloatArray]] = []
@@ -110,8 +103,7 @@ class SharedTables:
     """The shared tables, concatenated into one array of shape (size, classes).
 
     ``index[m, g]`` is the configuration of row m in the table of group g. Configuration k is the sum of the entries of
-    the terms' values that begin at ``members[bounds[k]:bounds[k + 1]]``: one for each term of the group without a
-    missing variable.
+    the terms' values that begin at ``members[bounds[k]:bounds[k + 1]]``.
     """
 
     index: npt.NDArray[np.uint32]
@@ -196,11 +188,7 @@ def scatter_own(index, derivative, y, gradient):  # type: ignore[no-untyped-def]
 
 @kernel(allocates=False)
 def scatter(index, derivative, others, gradient):  # type: ignore[no-untyped-def]
-    """Add derivative[m, :] to gradient[index[m, g], :] for every group g; skip zeros.
-
-    With margin losses most rows have no derivative, and others only for a few classes. others: int64 (classes,),
-    scratch.
-    """
+    """Add derivative[m, :] to gradient[index[m, g], :] for every group g; margin losses have many zeros."""
     n_rows, n_classes = derivative.shape
     for m in range(n_rows):
         n_others = 0

@@ -134,11 +134,7 @@ def _search(objective: _Function, at: _Point, direction: FloatArray, first: floa
 
 
 class _Memory:
-    """The last steps s and gradient changes y, with their inner products.
-
-    ``_vectors`` holds the steps, then the changes; ``_steps_changes[i, j]`` is s_i y_j if i is not newer than j,
-    ``_changes[i, j]`` is y_i y_j, and ``_order`` lists the remembered rows, oldest first.
-    """
+    """The last steps and then gradient changes, as `_vectors`, with their inner products: see :func:`two_loop`."""
 
     def __init__(self, size: int, most: int) -> None:
         self._most = most

@@ -243,9 +243,8 @@ class _RowsOfBlock:
 class _IncompleteRows:
     """The rows of one block, if some lack a cell that the class's terms read; `complete` are the others.
 
-    L[m, c] = log P(c, known cells of row m) is the log of a sum over all completions of the product of all tables. Its
-    derivative by a log parameter is the probability of that cell given c and the known cells. The gradient of a loss
-    therefore consists of expected counts, weighted by the derivatives of the loss.
+    The derivative of a log joint by a log parameter is the probability of its cell given the class and the known cells:
+    the gradient of a loss consists of expected counts, weighted by the derivatives of the loss.
     """
 
     def __init__(
@@ -288,11 +287,7 @@ class _IncompleteRows:
 
 
 class _AsTheyAre:
-    """The product of the tables as they are.
-
-    Normalizing the tables of a C1 structure moves factors between them and, if the class has no parents, divides by a
-    number that is the same for all rows: the posterior is that of the normalized network.
-    """
+    """The product of the tables as they are, whose posterior is that of the network if the class has no parents."""
 
     def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
         self._base = Expectation(tables, target)
@@ -317,11 +312,7 @@ class _AsTheyAre:
 
 
 class _ThroughNetwork(_AsTheyAre):
-    """The normalized network, if the class has parents.
-
-    Normalizing divides by numbers that depend on the class's parents. If these are missing, that changes the posterior,
-    and training must use the posterior of the network.
-    """
+    """The normalized network: dividing by numbers that depend on missing parents of the class changes the posterior."""
 
     def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
         super().__init__(tables, target, terms)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from bnplug.structure import Structure, is_c1
 from bnplug.table.folds import split_rows
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from bnplug.structure import Structure
 
 
 class Problem:

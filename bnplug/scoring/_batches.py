@@ -1,12 +1,10 @@
 """Score a batch of candidates in one compiled call, or walk over the terms of a decomposable score.
 
-The arrays of a call are bundled (:mod:`bnplug.scoring._bundles`). A walk looks up the terms of families in a hash
-table. Its families are features with the class and up to k features as parents. An integer identifies each of them.
+The arrays of a call are bundled (:mod:`bnplug.scoring._bundles`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,22 +16,13 @@ from bnplug.scoring._tables import find_slots, make_table
 from bnplug.scoring._walks import FIRST, GO_ON, MOVING, PHASE, STOP, VALUE, advance
 from bnplug.typing import FloatArray, IntArray
 
-_EMPTY = -1
-
-# Integers are spread by the upper bits of their product with this one, 2 ** 64 over the golden ratio.
-_SPREAD = 0x9E3779B97F4A7C15
-_BITS = 64
-
-_LARGEST_CODE = 2**62
-
 
 @kernel(allocates=False)
 def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn, scratch, steps):  # type: ignore[no-untyped-def]
     """Do the tasks of the candidates first <= i < stop of a Batch; return how many were scored.
 
-    A candidate that changes no gain is passed over. A score below its `at_least` may be -inf. A candidate with more
-    configurations than the scratch has room for gets the status TOO_WIDE. With `in_turn`, the first candidate that
-    reaches its `at_least`, or is too wide, is the last. If `steps` belong to a walk, it continues: see `go_on`.
+    A candidate that changes no gain is passed over. With `in_turn`, the first candidate that reaches its `at_least`, or
+    is too wide, is the last. If `steps` belong to a walk, it continues: see `go_on`.
     """
     at_least, scores, tasks, status = batch.at_least, batch.scores, batch.tasks, batch.status
     last, numbers = scratch.last, steps.numbers
@@ -75,10 +64,7 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
 
 @inner_kernel(allocates=False, called_once=True)
 def look_at(rows, joint, criterion, graph, batch, i, n_slots, task, scratch):  # type: ignore[no-untyped-def]
-    """Score candidate i of a batch, move there or back; return its number of configurations, 0 if they do not fit.
-
-    Without slots, it is the current graph.
-    """
+    """Score candidate i of a batch, move there or back; return its number of configurations, 0 if they do not fit."""
     last = scratch.last
     if task == MEASURE and criterion.whole and rows.weights.shape[0] == 0:
         n_low = _passes.count_low(joint.gap, criterion.high_gap, criterion.low_gap)
@@ -180,93 +166,44 @@ def score_by_gaps(rows, joint, criterion, size, penalty, at_least, scratch):  # 
     return total / divisor - penalty
 
 
-class Terms:
-    """A hash table of the terms of families over n variables, with open addressing.
-
-    The class is a parent of every family and left out of its number; k is the largest number of other parents.
-    `codes` holds the number of the family in each place, -1 if it is empty, and `values` the terms; their size is a
-    power of two.
-    """
-
-    def __init__(self, n: int, target: int, k: int) -> None:
-        self.n = n
-        self.target = target
-        self.k = k
-        self._n_terms = 0
-        self._make(10)
-
-    @staticmethod
-    def fit(n: int, k: int) -> bool:
-        """Return whether every family has a number."""
-        return bool(n * (n + 1) ** k < _LARGEST_CODE)
-
-    def add(self, child: int, parents: Iterable[int], term: float) -> None:
-        """Add a term, unless it is known."""
-        code, left = child, self.k
-        for p in parents:
-            if p != self.target:
-                code, left = code * (self.n + 1) + p + 1, left - 1
-        self._put(code * (self.n + 1) ** left, term)
-        if 2 * self._n_terms > len(self.codes):
-            kept = self.codes >= 0
-            codes, values = self.codes[kept].tolist(), self.values[kept].tolist()
-            self._make(_BITS - self.shift + 1)
-            for other, value in zip(codes, values, strict=True):
-                self._put(other, value)
-
-    def _make(self, bits: int) -> None:
-        self.shift = _BITS - bits
-        self.codes: IntArray = np.full(1 << bits, _EMPTY)
-        self.values: FloatArray = np.zeros(1 << bits)
-        self._n_terms = 0
-
-    def _put(self, code: int, term: float) -> None:
-        at = (code * _SPREAD) % 2**_BITS >> self.shift
-        while self.codes[at] not in (_EMPTY, code):
-            at = (at + 1) % len(self.codes)
-        self._n_terms += int(self.codes[at] == _EMPTY)
-        self.codes[at], self.values[at] = code, term
-
-
 class Walked(NamedTuple):
     """Buffers of a walk over terms."""
 
     current: FloatArray  # (variables,): the terms of the current graph
     drawn: FloatArray  # (batch,): the terms of the candidates
     parts: FloatArray  # (variables + 1,): see exact_sum
-    last: IntArray  # (3,): for go_on; and whether a term is not known
+    last: IntArray  # (2,): for go_on
 
 
 @kernel(allocates=False)
-def walk_terms(codes, values, shift, base, target, k, walked, steps, graph, batch):  # type: ignore[no-untyped-def]
+def walk_terms(terms, base, target, k, walked, steps, graph, batch):  # type: ignore[no-untyped-def]
     """Continue a walk over terms until it ends (see `go_on`), or a candidate's term is not known.
 
-    codes, values, shift: of Terms; base: the number of variables plus one.
+    terms: flat, with axes (child, k parents without the class), nan if not known. The axes have `base` entries, the
+    last of which stands for no parent.
     """
     numbers, current, drawn, last = steps.numbers, walked.current, walked.drawn, walked.last
     nodes, bounds, given, scores = batch.nodes, batch.bounds, batch.parents, batch.scores
     going = True
     while going:
         first, stop = numbers[FIRST], numbers[STOP]
-        last[0], last[2] = stop - 1, 0
+        last[0] = stop - 1
         if numbers[PHASE] == MOVING:
             current[nodes[first]] = drawn[first]
             scores[first] = exact_sum(current, walked.parts)
         else:
             # All of a batch are looked up first: unknown terms are computed together.
             for i in range(first, stop):
-                code, left = nodes[i], k
+                place, left = nodes[i], k
                 for p in range(bounds[i], bounds[i + 1]):
                     if given[p] != target:
-                        code = code * base + given[p] + 1
+                        place = place * base + given[p]
                         left -= 1
                 for _ in range(left):
-                    code *= base
-                at = find(codes, shift, code)
-                if at < 0:
-                    last[2] = 1
+                    place = place * base + base - 1
+                drawn[i] = terms[place]
+                if drawn[i] != drawn[i]:
                     return False
-                drawn[i] = values[at]
             for i in range(first, stop):
                 scores[i] = steps.reals[VALUE] + (drawn[i] - current[nodes[i]])
                 if scores[i] >= batch.at_least[i]:
@@ -278,20 +215,8 @@ def walk_terms(codes, values, shift, base, target, k, walked, steps, graph, batc
 
 
 @inner_kernel(allocates=False)
-def find(codes, shift, code):  # type: ignore[no-untyped-def]
-    """Return the place of a family's term, -1 if it is not known."""
-    at = np.int64(np.uint64(code) * np.uint64(_SPREAD) >> np.uint64(shift))
-    while codes[at] != code and codes[at] != _EMPTY:
-        at = (at + 1) % codes.shape[0]
-    return at if codes[at] == code else -1
-
-
-@inner_kernel(allocates=False)
 def exact_sum(values, parts):  # type: ignore[no-untyped-def]
-    """Return the sum of numbers, rounded once, as `math.fsum`.
-
-    parts: the rounding errors, as numbers that do not overlap (Shewchuk 1997).
-    """
+    """Return the sum of numbers, rounded once, as `math.fsum`; parts: scratch for rounding errors (Shewchuk 1997)."""
     n = 0
     plain = 0.0
     for v in range(values.shape[0]):

@@ -65,9 +65,7 @@ def most_configurations(rows: FoldedRows, n_tested: int) -> int:
 class BlockRows:
     """The rows of a block by fold and class, the current graph, and their log joint under it.
 
-    Methods that change it return None; methods that return a value leave it unchanged (see
-    :class:`bnplug.table.blocks.Blocks`). Up to `widest` configurations of a candidate are all numbered; `room` is the
-    number that a new scratch has room for. The scratch also caches log parameters of the current graph's families.
+    Up to `widest` configurations of a candidate are all numbered; a new scratch has room for `room` of them.
     """
 
     graph: FlatGraph
@@ -98,20 +96,10 @@ class BlockRows:
 
     def add(self, families: Sequence[Changes], given: Given, last: bool) -> None:
         """Add families to the log joint but not to the graph (see :meth:`begin`); gaps follow with the `last` ones."""
-        before, given = families[:-1] if last else families, given.writable()
-        without_gaps = self.joint._replace(gap=np.empty(0, dtype=np.float32))
-        never = np.full(len(before), np.inf)
-        batch = self.make_batch(before, np.zeros(len(before)), never, np.zeros(len(before)), MOVE, given)
-        done = 0
-        while done < len(before):
-            # All in one call, except for a family that is too wide, which the following ones must wait for.
-            arrays = self.rows, without_gaps, self.criterion, self.graph, batch
-            score_candidates(*arrays, done, len(before), True, self.scratch, NO_STEPS)
-            done = int(self.scratch.last[0]) + 1
-            if batch.status[done - 1] == TOO_WIDE:
-                self.apply(before[done - 1], MOVE, without_gaps, given.one(done - 1))
-        if len(families) > len(before):
-            self.apply(families[-1], MOVE, self.joint, given.one(len(before)))
+        given, without_gaps = given.writable(), self.joint._replace(gap=np.empty(0, dtype=np.float32))
+        for i, family in enumerate(families):
+            joint = self.joint if last and i == len(families) - 1 else without_gaps
+            self.apply(family, MOVE, joint, given.one(i))
 
     def begin(self, graph: FlatGraph | Sequence[Sequence[int]]) -> None:
         """Make the graph whose families were added the current one."""
@@ -190,11 +178,7 @@ class BlockRows:
         return [counts]
 
     def scores(self, candidates: Candidates, given: Given, allowed: FloatArray) -> list[FloatArray]:
-        """Return the sum of the gain under each candidate, in units of weight.
-
-        A candidate may get ``-inf`` if its sum falls short of the largest possible one by more than `allowed`, which is
-        what all blocks together may fall short by.
-        """
+        """Return the sum of the gain under each candidate; ``-inf`` if it may fall short by more than `allowed`."""
         least, nothing = self.criterion.maximum * self.rows.tested_weight - allowed, np.zeros(len(candidates))
         batch = self.make_batch(candidates, nothing, least, nothing.copy(), given=given.writable())
         self.score_all(batch, candidates, given.states)
@@ -231,10 +215,7 @@ class BlockRows:
         task: int = SCORE,
         states: IntArray | None = None,
     ) -> Scratch:
-        """Score candidate i, for which a scratch had no room; return the scratch that was used instead.
-
-        It has more room or, if that would be too much, holds only the occurring configurations of this candidate.
-        """
+        """Score candidate i, for which a scratch had no room; return the scratch that was used instead."""
         size = prod(int(self.rows.sizes[v]) for v in features_of(self.rows, self.graph, changes))
         if size <= scratch.limit:  # another candidate has made room in the meantime
             wider = scratch
@@ -269,11 +250,7 @@ class BlockRows:
         return int(effective_n_jobs(self.n_jobs)) if worth else 1
 
     def place(self, changes: Changes, scratch: Scratch, states: IntArray | None = None) -> Scratch:
-        """Return a Scratch with only the configurations of a candidate that occur, and the places of its families.
-
-        It shares everything else with `scratch`. `states`, (features, size), are the configurations that occur in any
-        block, if there are several.
-        """
+        """Return a Scratch with only the configurations of a candidate that occur, by default in this block."""
         rows, features = self.rows, features_of(self.rows, self.graph, changes)
         slots = list(families(rows, self.graph, changes))
         if states is None:

@@ -5,8 +5,7 @@ log joint (:mod:`bnplug.scoring._passes`). A change to a node that is neither th
 the class changes no gain, and is never evaluated.
 
 A table in memory is one block, which counts and scores in the same compiled call. Several blocks take two calls for
-many candidates at a time: the first counts tables that are not cached, the second sums the gain, given the counts of
-all blocks. Counts, and gains of 0 or 1, are integers: their sums do not depend on the blocks.
+many candidates at a time: the first counts tables that are not cached, the second sums the gain.
 """
 
 from __future__ import annotations
@@ -176,10 +175,7 @@ class RowEvaluator(ProposesInTurn, Resamples):
 
 
 class _Kept(NamedTuple):
-    """A candidate that was good enough: its changes, whether its table is in the scratch, and its gain.
-
-    The gain is kept in any case: its last bits do not depend on the number of threads.
-    """
+    """A candidate that was good enough: its changes, whether its table is in the scratch, and its gain."""
 
     changes: _Parents
     made: bool
@@ -200,7 +196,7 @@ class PredictiveEvaluator(RowEvaluator, Walks):
 
         Candidates after that are not scored, unless threads score them at the same time.
         """
-        block, scratch = self._block, self._block.scratch
+        block = self._block
         if block.n_workers(len(candidates)) > 1:
             scores = _up_to_first(self.propose_many(candidates, float(np.min(at_least, initial=np.inf))), at_least)
             self._keep(candidates, at_least, scores, made=False)
@@ -209,11 +205,10 @@ class PredictiveEvaluator(RowEvaluator, Walks):
         scores, self._kept = batch.scores, None
         n = 0
         while n < len(candidates) and (n == 0 or not scores[n - 1] >= at_least[n - 1]):
-            scratch = block.scratch
-            self.n_evaluations += block.score_batch(batch, n, len(candidates), True, scratch)
-            n = int(scratch.last[0]) + 1
+            self.n_evaluations += block.score_batch(batch, n, len(candidates), True, block.scratch)
+            n = int(block.scratch.last[0]) + 1
             if batch.status[n - 1] == TOO_WIDE:
-                block.score_wide(batch, candidates[n - 1], n - 1, scratch)
+                block.score_wide(batch, candidates[n - 1], n - 1, block.scratch)
         self._checked(float(scores[:n].sum()))
         self._keep(candidates, at_least, scores[:n], made=block.scratch.last[1] == n - 1)
         return scores[:n]
@@ -431,6 +426,4 @@ def _some(candidates: Candidates, chosen: IntArray) -> Candidates:
     """Return some of the candidates."""
     if len(chosen) == len(candidates):
         return candidates
-    if len(chosen) == chosen[-1] + 1 - chosen[0]:
-        return candidates[int(chosen[0]) : int(chosen[-1]) + 1]
     return Candidates.of([candidates[int(i)] for i in chosen])

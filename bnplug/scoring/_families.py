@@ -44,10 +44,9 @@ _MOST_NUMBERS = 1 << 26
 
 
 class FamilyCounts:
-    """Counts of a child and its parents over the rows in which the child is known.
+    """Counts of a child and its parents over the rows in which the child is known; the table is not kept alive.
 
-    In `table`, "unknown" is the last state of every variable that has missing cells. A child's families are scored with
-    ``view(child)``, whose `cards` include the unknown states of parents. The table that is counted is not kept alive.
+    In `table`, "unknown" is the last state of every variable that has missing cells.
     """
 
     def __init__(self, table: Table) -> None:
@@ -72,11 +71,6 @@ class FamilyCounts:
         view.cards = self.table.cards.copy()
         view.cards[child] = table.cards[child]
         return view
-
-    def count(self, child: int, parents: Sequence[int]) -> FloatArray:
-        """Count the states of `child` in the configurations of its parents, as an array (child, configurations)."""
-        counts = count_occurring(self.table, child, parents)[0]
-        return counts[:-1] if self._incomplete[child] else counts
 
     def count_with_each(self, child: int, parents: Sequence[int], others: Sequence[int]) -> BatchCounts:
         """Count `child` with `parents` and one more parent, for each of `others`."""

@@ -105,10 +105,7 @@ def winner(L, m):  # type: ignore[no-untyped-def]
 
 @cache
 def compile_gain(gain: Gain) -> Any:
-    """Compile a gain, or load it from the disk cache; kernels call it by its address (:func:`gain_at`).
-
-    A ``ContractError`` if it takes other arguments, is not a function of a module, or cannot be compiled.
-    """
+    """Compile a gain, or load it from the disk cache; kernels call it by its address (:func:`gain_at`)."""
     name = _name(gain)
     signature = inspect.signature(gain)
     if len(signature.parameters) != _N_ARGUMENTS:
@@ -199,11 +196,7 @@ def _call(address, L, y, params, out):  # type: ignore[no-untyped-def]
 
 
 def try_gain(gain: Gain, n_classes: int, params: FloatArray) -> None:
-    """Try a gain on a few rows in the interpreter.
-
-    Compiled, an index outside an array reads what is in memory, and an exception is lost. Here both are a
-    ``ContractError``, and so is a change of the classes.
-    """
+    """Try a gain on a few rows in the interpreter, to report what compiled code hides: wrong indices and exceptions."""
     if not config.DISABLE_JIT:
         _try(gain, n_classes, params.tobytes())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,13 +70,7 @@ class Candidates(Sequence[Changes]):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> Changes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Candidates: ...
-
-    def __getitem__(self, index: int | slice) -> Changes | Candidates:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             first, stop, _ = index.indices(len(self))
             return Candidates(self.starts[first : max(first, stop) + 1], self.nodes, self.bounds, self.parents)
@@ -88,10 +82,7 @@ class Candidates(Sequence[Changes]):
 
 
 class Toggles(Sequence[Changes]):
-    """Candidates that each toggle one edge of the evaluator's current graph, from others[i] to nodes[i].
-
-    edges: (variables, variables), as [parent, child].
-    """
+    """Candidates that each toggle one edge, from others[i] to nodes[i], of a graph with edges [parent, child]."""
 
     def __init__(self, edges: BoolArray, nodes: IntArray, others: IntArray) -> None:
         self.edges = edges
@@ -146,8 +137,7 @@ class FlatGraph(NamedTuple):
 class FoldedRows(NamedTuple):
     """The rows of a table in the order (fold, class), and how parameters are estimated from them.
 
-    The rows of segment ``s = fold * classes + class`` are ``bounds[s]:bounds[s + 1]``. Rows that are never tested come
-    last, as one more fold. Weights are integers: their sums are exact in any order.
+    The rows of segment ``s = fold * classes + class`` are ``bounds[s]:bounds[s + 1]``; those never tested come last.
     """
 
     codes: CodeArray  # (variables, rows); a missing cell has the code cards[v]
@@ -186,8 +176,7 @@ class FoldedRows(NamedTuple):
 def describe_rows(table: Table, folds: IntArray | None, alpha: float, floor: float) -> tuple[IntArray, FoldedRows]:
     """Return the number of each row's fold, and the properties that all blocks share, as FoldedRows without rows.
 
-    folds: (rows,), negative for a row that is never tested; None for resubstitution. A ``ValueError`` if the class has
-    one state only or a missing cell, no row is tested, or all rows outside a fold have the same class.
+    folds: (rows,), negative for a row that is never tested; None for resubstitution.
     """
     if not table.total_weight > 0:
         raise ValueError("the table has no rows (or none with a positive weight)")

@@ -5,10 +5,8 @@ out of the graph's log joint. With folds, a row is tested with the expected coun
 without a class train in every fold.
 
 For a row and a class, the missing variables form *groups* that share families. Each group is summed over its joint
-states, and the log joint is the sum over the groups and the families without missing cells. A missing variable without
-an observed descendant adds nothing. A family with neither the class nor a missing variable is the same for all classes
-and is left out, as is a group unrelated to the class. A candidate concerns only the groups of its families, before and
-after.
+states, and the log joint is the sum over the groups and the families without missing cells. What is the same for all
+classes is left out. A candidate concerns only the groups of its families, before and after.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Changes
+from bnplug.counts._numbering import in_batches
 from bnplug.inference._groups import (
     MOST_STATES,
     advance,
@@ -106,20 +105,11 @@ class MarginalEvaluator(RowEvaluator):
 
     def _in_parts(self, candidates: Sequence[Changes]) -> Iterator[list[int]]:
         """Yield the positions of candidates whose new families are counted together, once these are estimated."""
-        chosen: list[int] = []
-        wanted: dict[_Family, int] = {}
-        for i, changes in enumerate(candidates):
-            sizes = {family: self._size(family) for family in _new(changes)}
-            if max(sizes.values(), default=0) > _CELLS_AT_ONCE:
-                continue
-            if chosen and sum((wanted | sizes).values()) > _CELLS_AT_ONCE:
-                self._learn(list(wanted))
-                yield chosen
-                chosen, wanted = [], {}
-            chosen.append(i)
-            wanted |= sizes
-        if chosen:
-            self._learn(list(wanted))
+        families = [_new(changes) for changes in candidates]
+        sizes = [[self._size(family) for family in new] for new in families]
+        scored = [i for i, new in enumerate(sizes) if max(new, default=0) <= _CELLS_AT_ONCE]
+        for chosen in in_batches(scored, lambda i: sum(sizes[i]), _CELLS_AT_ONCE):
+            self._learn([family for i in chosen for family in families[i]])
             yield chosen
 
     def _families(self, changes: Changes) -> Families:
@@ -151,11 +141,7 @@ def _new(changes: Changes) -> list[_Family]:
 
 
 class MarginalRows:
-    """The tested rows of a block.
-
-    folds: (rows,), negative for a row that is not tested; params: those of the gain; finite: whether no probability can
-    be zero.
-    """
+    """The tested rows of a block; `folds` are negative for the others, and no probability is zero if it is `finite`."""
 
     def __init__(
         self, block: Table, folds: IntArray, gain: Gain, params: FloatArray, finite: bool, n_jobs: int | None
@@ -223,10 +209,7 @@ class MarginalRows:
 
 @kernel(allocates=False)
 def fill_whole(codes, missing, folds, cards, target, network, values, scratch, joint, wide):  # type: ignore[no-untyped-def]
-    """joint[m, c] = the log joint of each row, up to terms that are the same for all classes.
-
-    codes: (rows, variables). wide[m]: whether a group of the row has too many joint states to sum.
-    """
+    """joint[m, c] = the log joint of each row; wide[m]: whether a group of the row has too many joint states to sum."""
     n = cards.shape[0]
     for m in range(codes.shape[0]):
         for v in range(n):
@@ -259,10 +242,7 @@ def fill_changed(codes, missing, folds, cards, target, now, values, new, added, 
 
 @inner_kernel(allocates=False)
 def _find_concerned(row, missing, target, now, new, nodes, scratch):  # type: ignore[no-untyped-def]
-    """Open the missing variables that are connected to the families of `nodes` in either network.
-
-    Returns whether these are all missing variables: then all families are concerned, and the sum is the log joint.
-    """
+    """Open the missing variables connected to families of `nodes` in either network; return whether these are all."""
     n, opened, concerned, stack = row.shape[0], scratch.open_yet, scratch.concerned, scratch.stack
     for v in range(n):
         opened[v], concerned[v] = False, False

@@ -243,10 +243,7 @@ fill_at, fill_address = called_by_address(fill, _FILL)
 
 @inner_kernel(allocates=False)
 def ask(gain, params, maximum, n, joint, labels, weight_of, values):  # type: ignore[no-untyped-def]
-    """Return by how much the first n rows of a block fall short of the largest value, by the gain.
-
-    values: nan before and after, to detect rows that the gain leaves out.
-    """
+    """Return by how much n rows fall short of the largest value; `values` are nan before and after."""
     gain_at(gain)(joint[:n], labels[:n], params, values[:n])
     # Four sums: each waits for its last addition.
     one = two = three = four = 0.0
@@ -270,8 +267,7 @@ def add_table(  # type: ignore[no-untyped-def]
 ):
     """Add a table to the log joint and, if the gain has plateaus, update gaps and rivals.
 
-    columns: float64 (classes + 4, BLOCK_ROWS), scratch: the log joints of a block by class, for loops
-    vectorized over rows, and four more rows, of which the last is -inf.
+    columns: scratch for the log joints of a block by class, and four more rows, of which the last is -inf.
     """
     n_classes, counted, gapped = np.uint64(values.shape[1]), zeros.shape[0] > 0, gap.shape[0] > 0
     b = 0

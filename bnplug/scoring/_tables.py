@@ -30,10 +30,7 @@ _SMALLEST = np.finfo(np.float64).tiny
 
 @inner_kernel(allocates=False)
 def find_slots(nodes, bounds, given, low, high, n_parents, parents, target, slots):  # type: ignore[no-untyped-def]
-    """Put the slots of the changes low <= j < high that can change a gain into `slots`; return their number.
-
-    A family without the class changes no gain, as its terms are the same for all classes; nor does one that stays.
-    """
+    """Put the slots of the changes low <= j < high into `slots`, without those that change no gain; return how many."""
     n = 0
     for j in range(low, high):
         v, n_before = nodes[j], n_parents[nodes[j]]
@@ -182,11 +179,10 @@ def find_logs(counts, place, cells, width, n_folds, resubstitution, unit, prior,
 
 @inner_kernel(allocates=False)
 def take_logs(theta, n_folds, width, stride, n_classes, states, floor, over_classes, sums):  # type: ignore[no-untyped-def]
-    """Turn training counts into log parameters.
+    """Turn training counts into log parameters, of all folds together: the end of a short loop is not vectorized.
 
     theta: [fold, family cell]; sums: (folds, stride), scratch; stride: columns * classes. One distribution is over the
     classes of a column if `over_classes` (the node is the class), else over every columns-th row of one class.
-    Logarithms are taken of all folds together: the end of a short loop is not vectorized.
     """
     n_folds, width, stride, n_classes = np.uint64(n_folds), np.uint64(width), np.uint64(stride), np.uint64(n_classes)
     for f in range(n_folds):
@@ -230,10 +226,7 @@ def _add_states(theta, first, last, stride, n_classes, over_classes, sums, offse
 
 @inner_kernel(allocates=False)
 def _log(values, n):  # type: ignore[no-untyped-def]
-    """Replace the first n values by their logarithms, to within an ulp; -inf for 0.
-
-    A vectorized loop, which takes a fifth of the time of library calls.
-    """
+    """Replace the first n values by their logarithms, to within an ulp, in a fifth of the time of library calls."""
     for i in range(n):
         x = values[i]
         tiny = x < _SMALLEST
@@ -272,10 +265,7 @@ def add_logs(logs, width, place, cells, n_folds, sign, terms, zeros):  # type: i
 def find_features(  # type: ignore[no-untyped-def]
     sizes, target, n_parents, parents, nodes, bounds, given, n_slots, slots, family, features, last
 ):
-    """Put the features of a candidate into `features`, their number into last[3]; return the number of configurations.
-
-    They are in ascending order: candidates with the same features have the same table.
-    """
+    """Put a candidate's features into `features`, ascending, and their number into last[3]; return the table's size."""
     n = 0
     for i in range(n_slots):
         n_own = find_parents(slots[i], nodes, bounds, given, n_parents, parents, family)
@@ -295,10 +285,7 @@ def find_features(  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False, called_once=True)
 def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no-untyped-def]
-    """Make the table of candidate `number`; return its number of configurations, 0 if the scratch has no room.
-
-    If `columns` is not empty, `place`, `configuration` and last[2] are given.
-    """
+    """Make the table of candidate `number`; return its number of configurations, 0 if the scratch has no room."""
     nodes, bounds, given = batch.nodes, batch.bounds, batch.parents
     slots, family, features = scratch.slots, scratch.family, scratch.features
     cards, sizes, target, n_folds = rows.cards, rows.sizes, rows.target, rows.n_folds
@@ -362,10 +349,7 @@ def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no
 
 @kernel(allocates=False)
 def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes, features, ends):  # type: ignore[no-untyped-def]
-    """Fill sizes[i] with the number of configurations of candidate i, 0 if it changes no gain.
-
-    Its features become features[ends[i] : ends[i + 1]].
-    """
+    """Fill a Layout with the sizes and features of the tables of candidates."""
     for i in range(sizes.shape[0]):
         n = 0
         n_slots = find_slots(
@@ -384,9 +368,9 @@ def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes, feature
 
 @kernel(allocates=False)
 def count_tables(rows, features, ends, places, counts, first, stop, configuration, numbered):  # type: ignore[no-untyped-def]
-    """Fill counts[places[i] : places[i + 1]] with the table of features[ends[i] : ends[i + 1]], for first <= i < stop.
+    """Fill `counts` with the Tables first <= i < stop, except for those without room.
 
-    Tables without room are skipped. configuration: scratch, or the configurations of the rows if they are `numbered`.
+    configuration: scratch, or the configurations of the rows if they are `numbered`.
     """
     n_classes, width = rows.cards[rows.target], rows.bounds.shape[0] - 1
     for i in range(first, stop):

@@ -1,7 +1,6 @@
 """Kernels of random walks over structures: draw candidates, accept one of them, record it.
 
-A walk proceeds in batches: candidates are drawn, tried in turn, and the first that is good enough is moved to. Whatever
-scores them calls `go_on` after each stretch of candidates, which determines what comes next.
+Whatever scores candidates calls `go_on` after each stretch of them, which determines what comes next.
 
 Random numbers are those of numpy's generators, drawn inside kernels through the addresses that numpy documents for
 extensions (``BitGenerator.ctypes``). Exponential numbers come from uniform ones by the ziggurat of 256 layers of
@@ -271,10 +270,7 @@ _generators: dict[int, np.random.Generator] = {}
 
 
 def addresses(generator: np.random.Generator) -> tuple[int, int, int]:
-    """Return the addresses of a generator's functions for doubles and 64-bit integers, and of its state.
-
-    The generator must live for as long as they are used.
-    """
+    """Return the addresses of a generator's functions for doubles and 64-bit integers, and of its state."""
     if config.DISABLE_JIT:
         _generators[id(generator)] = generator
         return 0, 0, id(generator)

@@ -25,7 +25,7 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, ScoreFunction, Walks
 from bnplug.counts.counting import BatchCounts
 from bnplug.errors import ContractError
-from bnplug.scoring._batches import Terms, Walked, walk_terms
+from bnplug.scoring._batches import Walked, walk_terms
 from bnplug.scoring._families import Family, counts_of
 from bnplug.scoring._layout import Candidates, Toggles
 from bnplug.scoring._walks import DRAWING, GO_ON, LEAPS, PHASE, SIZE, VALUE, go_on_address
@@ -46,6 +46,9 @@ _MOST_KEPT = 1 << 20
 
 # A walk returns to Python after so many tries: some hundredths of a second.
 _WALKED_TRIES = 1 << 14
+
+# With more possible families than this, nearly every try has to be counted, and a compiled walk gains nothing.
+_MOST_WALKED = 1 << 22
 
 
 class DecomposableScore(ScoreFunction):
@@ -149,7 +152,7 @@ class DecomposableEvaluator(Walks):
         self.n_jobs = n_jobs
         self._counts = counts_of(table)
         self._terms: _Terms = [{} for _ in table.names]
-        self._looked_up: Terms | None = None
+        self._walked: FloatArray = np.empty(0)
         self._local_batch = _batched(score)
 
     def local_scores(self, families: Iterable[Sequence[int]]) -> FloatArray:
@@ -220,27 +223,27 @@ class DecomposableEvaluator(Walks):
         return self.value
 
     def walk(self, walk: Walk) -> bool:
-        """Continue a walk in compiled code; new terms are computed in between, a batch at a time."""
+        """Continue a walk in compiled code, unless there are millions of families; count new ones in between."""
         n, k = len(self.parents), walk.k
-        if config.DISABLE_JIT or not Terms.fit(n, k):
+        if config.DISABLE_JIT or n * (n + 1) ** k > _MOST_WALKED:
             return False
-        if self._looked_up is None or self._looked_up.k != k:
-            self._looked_up = Terms(n, walk.target, k)
-        terms, before = self._looked_up, walk.tries
-        graph, batch, steps = walk.graph(), walk.room(), walk.begin(self.value, _WALKED_TRIES)
+        if self._walked.ndim != k + 1:
+            self._walked = np.full((n, *[n + 1] * k), np.nan)
+        before, graph, batch, steps = walk.tries, walk.graph(), walk.room(), walk.begin(self.value, _WALKED_TRIES)
         steps.numbers[GO_ON], steps.numbers[LEAPS] = go_on_address(), 0
         current = np.array(self._now)
-        walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(3, dtype=np.int64))
+        walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(2, dtype=np.int64))
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
-        while not walk_terms(
-            terms.codes, terms.values, terms.shift, n + 1, walk.target, k, walked, steps, graph, batch
-        ):
+        while not walk_terms(self._walked.ravel(), n + 1, walk.target, k, walked, steps, graph, batch):
             self.parents = [graph.parents_of(v) for v in range(n)]
             drawn = candidates[: int(steps.numbers[SIZE])]
             families = [(v, tuple(parents)) for changes in drawn for v, parents in changes.items()]
             self._take(families)
-            for family in families:
-                terms.add(*family, self._known(*family))
+            for v, parents in families:
+                others = [u for u in parents if u != walk.target]
+                self._walked[(v, *others, *[n] * (k - len(others)))] = term = self._known(v, parents)
+                if np.isnan(term):
+                    raise ContractError(f"the score of the parents { {v: list(parents)} } is nan")
         self.parents, self.value = [graph.parents_of(v) for v in range(n)], float(steps.reals[VALUE])
         self._now = [self._known(*family) for family in enumerate(self.parents)]
         if steps.numbers[PHASE] != DRAWING:
@@ -274,7 +277,7 @@ class DecomposableEvaluator(Walks):
         jobs += [
             partial(self._take_with_each, child, parents[:-1], parents[-1:])
             if parents and self._is_small(child, parents[:-1])
-            else partial(self._take_one, child, parents)
+            else partial(self._take_batches, [(child, *parents)])
             for child, parents in others
         ]
         n_cells = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
@@ -288,10 +291,6 @@ class DecomposableEvaluator(Walks):
         """Compute the terms of `child` with `parents` and each one of `added`."""
         families = [tuple(sorted((*parents, u))) for u in added]
         self._add_terms(child, families, self._counts.count_with_each(child, parents, added))
-
-    def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
-        counts = self._counts.count(child, parents)
-        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
 
     def _take_batches(self, families: Sequence[Family]) -> None:
         """Compute the terms of a part of new families."""

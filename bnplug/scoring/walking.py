@@ -131,6 +131,9 @@ class Walk:
             raise ValueError("pairs must have one at least: there is nothing to draw from an empty list")
         self.parents = [tuple(sorted(family)) for family in parents]
         self.target = int(target)
+        # Compiled code does not check its indices.
+        if any(len({*family} - {self.target}) > k for family in self.parents):
+            raise ValueError(f"the walk starts at a variable with more than k={k} feature parents; use a larger k")
         self.generator = generator
         self.k = int(k)
         self.changed = False

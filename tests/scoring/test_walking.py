@@ -237,6 +237,17 @@ def test_rules_are_kept_and_a_walk_ends_where_nothing_is_left():
 
 
 @compiled
+@compiled
+def test_a_walk_over_too_many_families_is_left_to_proposals(monkeypatch):
+    monkeypatch.setattr(decomposable, "_MOST_WALKED", 4 * 5)
+    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
+    evaluator = MDL().evaluator(table)
+    evaluator.start(naive_bayes(table))
+    for k in (1, 2):
+        walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9, k=k)
+        assert evaluator.walk(walk) is (k == 1)
+
+
 def test_a_gain_that_gives_nan_is_named():
     table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
     evaluator = third_party.NegativeCost(COSTS).evaluator(table)
@@ -331,3 +342,8 @@ def test_every_legal_change_is_as_likely():
 )
 def test_stuck_where_every_two_features_are_joined(parents, target, k, stuck):
     assert (not drawn_from(parents, target, k, 1)) is stuck is (not legal(parents, target))
+
+
+def test_a_start_with_more_parents_than_k_is_refused():
+    with pytest.raises(ValueError, match="more than k=1 feature parents; use a larger k"):
+        Walk([[3], [3], [0, 1, 3], []], 3, np.random.default_rng(0), scale=1.0, max_try=10, max_success=5)
