@@ -27,9 +27,8 @@ from bnplug.model.wettig import blanket_of
 from bnplug.table.coding import smallest_dtype
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# Newton's method: the most steps, the change of a factor at which it ends, the shortest part of a step that is tried,
-# and the curvature added in flat directions, for each unit of weight.
-_STEPS, _STILL, _SHORTEST, _FLAT = 50, 1e-9, 1e-6, 1e-12
+# Of the minimum: the relative change of the loss, and the gradient, at which the search ends.
+_PRECISION: Any = {"ftol": 1e-12, "gtol": 1e-7}
 
 
 class CalibratedNetwork(CompiledNetwork):
@@ -42,11 +41,13 @@ class CalibratedNetwork(CompiledNetwork):
     compiled : CompiledNetwork
     tables : LogTables
         The tables that were compiled, with their target and calibration.
+    factors : float64 array of shape (rows,), optional
+        The factor of each row that :meth:`log_joint` will receive; by default it follows from what is known of the row.
     """
 
-    def __init__(self, compiled: CompiledNetwork, tables: LogTables) -> None:
+    def __init__(self, compiled: CompiledNetwork, tables: LogTables, factors: FloatArray | None = None) -> None:
         assert tables.target is not None
-        self.compiled, self.tables, self.target = compiled, tables, tables.target
+        self.compiled, self.tables, self.target, self._given = compiled, tables, tables.target, factors
         self.blanket = np.array([tables.names.index(name) for name in blanket_of(tables)], dtype=np.int64)
 
     @cached_property
@@ -63,11 +64,9 @@ class CalibratedNetwork(CompiledNetwork):
 
     def factors(self, codes: CodeArray) -> FloatArray:
         """Return T(e) for every row."""
+        if self._given is not None and len(self._given) == codes.shape[1]:
+            return self._given
         return _factors(self.tables.calibration, known_share(codes, self.blanket))
-
-    def with_factors(self, factors: FloatArray) -> CompiledNetwork:
-        """Return the network with given factors, one for each row, whatever is known of the row."""
-        return _FixedFactors(self, factors)
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence); with the class among the variables, Q(c | e) P(other variables | c, e)."""
@@ -99,23 +98,6 @@ class CalibratedNetwork(CompiledNetwork):
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence) of the network."""
         return self.compiled.log_probability(evidence)
-
-
-class _FixedFactors(CompiledNetwork):
-    """A calibrated network in which the factor of each row does not depend on its known cells."""
-
-    def __init__(self, network: CalibratedNetwork, factors: FloatArray) -> None:
-        self._network, self._given = network, factors
-
-    def log_joint(
-        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        joint = self._network.compiled.log_joint(codes, shares, complete, n_jobs=n_jobs)
-        factors = self._given if len(joint) == len(self._given) else np.ones(len(joint))
-        return tempered(joint, self._network.nothing, factors)
-
-    def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
-        return self._network.query(variables, evidence)
 
 
 def nothing_known(compiled: CompiledNetwork, tables: LogTables) -> FloatArray:
@@ -172,64 +154,30 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
 
     The loss is convex in both factors. Rows whose class is impossible are not used: no factor makes it possible.
     """
+    from scipy.optimize import minimize  # takes long to import
+
     if not parts:
         return Calibration()
     held_out = HeldOut(*map(np.concatenate, zip(*parts, strict=True)))
-    rows = np.arange(len(held_out.classes))
+    everything = np.arange(len(held_out.classes))
     possible = np.isfinite(held_out.joint) & np.isfinite(held_out.nothing)
-    used = possible[rows, held_out.classes] & (held_out.weights > 0)
+    used = possible[everything, held_out.classes] & (held_out.weights > 0)
     if not used.any():
         return Calibration()
-    arrays: list[Any] = [array[used] for array in held_out]
-    joint, nothing, classes, weights, known = arrays
-    start = np.where(possible[used], nothing, -np.inf)
-    evidence = np.where(possible[used], joint - np.where(possible[used], nothing, 0.0), 0.0)
-    loss = _Loss(start, evidence, classes, weights / weights.sum(), np.stack([known, 1.0 - known]))
-    t = np.ones(2)
-    value, step = loss.value(t), np.zeros(2)
-    for _ in range(_STEPS):
-        gradient, curvature = loss.slopes(t)
-        # A factor at the end of its range stays there if the loss falls beyond it.
-        free = ~(((t <= LOWEST) & (gradient > 0)) | ((t >= HIGHEST) & (gradient < 0)))
-        step = np.zeros(2)
-        step[free] = -np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        before, length = t, 1.0
-        while length > _SHORTEST:
-            candidate = np.clip(t + length * step, LOWEST, HIGHEST)
-            lower = loss.value(candidate)
-            if lower < value:
-                t, value = candidate, lower
-                break
-            length /= 2
-        if np.abs(t - before).max() <= _STILL:
-            break
-    return Calibration(float(t[0]), float(t[1]))
+    arrays: list[Any] = [array[used] for array in (*held_out, possible)]
+    joint, nothing, classes, weights, known, possible = arrays
+    start = np.where(possible, nothing, -np.inf)
+    evidence = np.where(possible, joint - np.where(possible, nothing, 0.0), 0.0)
+    own = np.arange(len(classes)), classes
+    shares, weights = np.stack([known, 1.0 - known]), weights / weights.sum()
 
+    def loss(t: FloatArray) -> tuple[float, FloatArray]:
+        logits = start + (t @ shares)[:, None] * evidence
+        logits -= logits.max(axis=1, keepdims=True)
+        # scipy's logsumexp takes three times as long.
+        log_posterior = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        slopes = (np.exp(log_posterior) * evidence).sum(axis=1) - evidence[own]
+        return -float(weights @ log_posterior[own]), shares @ (weights * slopes)
 
-class _Loss:
-    """The mean log loss of rows with prior logits `start` and `evidence` times a factor for each row."""
-
-    def __init__(
-        self, start: FloatArray, evidence: FloatArray, classes: IntArray, weights: FloatArray, shares: FloatArray
-    ) -> None:
-        self.start, self.evidence, self.weights, self.shares = start, evidence, weights, shares
-        rows = np.arange(len(classes))
-        self.own_start, self.own_evidence = start[rows, classes], evidence[rows, classes]
-
-    def value(self, t: FloatArray) -> float:
-        factors = t @ self.shares
-        return float(self.weights @ (self._logits(factors)[1] - self.own_start - factors * self.own_evidence))
-
-    def slopes(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient, and the matrix of second derivatives."""
-        logits, totals = self._logits(t @ self.shares)
-        posterior = np.exp(logits - totals[:, None])
-        mean = (posterior * self.evidence).sum(axis=1)
-        variance = np.maximum((posterior * self.evidence**2).sum(axis=1) - mean**2, 0.0)
-        curvature = (self.shares * (self.weights * variance)) @ self.shares.T + _FLAT * np.eye(2)
-        return self.shares @ (self.weights * (mean - self.own_evidence)), curvature
-
-    def _logits(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        logits = self.start + factors[:, None] * self.evidence
-        largest = logits.max(axis=1)
-        return logits, largest + np.log(np.exp(logits - largest[:, None]).sum(axis=1))
+    best = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B", bounds=[(LOWEST, HIGHEST)] * 2, options=_PRECISION)
+    return Calibration(*map(float, best.x))

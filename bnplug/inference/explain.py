@@ -72,7 +72,7 @@ def contributions(marginals: CompiledNetwork, codes: CodeArray, target: int, n_j
     """
     if isinstance(marginals, CalibratedNetwork):
         # The factor of a row is that of all its known features, so contributions add up.
-        marginals = marginals.with_factors(marginals.factors(codes))
+        marginals = CalibratedNetwork(marginals.compiled, marginals.tables, marginals.factors(codes))
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
     prior = _log_odds(marginals.log_joint(hidden, n_jobs=n_jobs))
