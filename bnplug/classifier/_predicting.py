@@ -48,13 +48,15 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
-        return np.asarray(self.classes_[self.decide(self.predict_proba(X))])
+        winners = self.decide(self.predict_proba(X))
+        return np.asarray(self.classes_[winners])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`.
 
         Rows whose label is not among ``classes_`` count as errors, with a warning.
         """
+        check_is_fitted(self)
         labels = class_labels(y)
         known = set(self.classes_.tolist())
         unknown = [label for label in np.unique(labels).tolist() if label not in known]
