@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bnplug.classifier._components import find_structure
-from bnplug.errors import BnplugWarning
+from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import component
 from bnplug.inference.calibration import HeldOut, fit_calibration, known_share, nothing_known
 from bnplug.model.checks import check_tables
@@ -33,8 +33,8 @@ def check_calibrate(calibrate: Any) -> None:
 def calibration(model: Any, table: Table, tables: LogTables) -> Calibration:
     """Return the factors of evidence for the tables that a classifier has learned; 1 if they are not generative.
 
-    Structure and parameters are learned again in folds of the training rows, or of some of them, chosen by their
-    numbers. Held-out rows are used twice: complete, and with a random half of the features hidden.
+    Structure and parameters are learned again in folds of the training rows, at most 10,000 of them. Held-out rows are
+    used twice: as they are, and with a random half of the features hidden.
     """
     if not getattr(model.parameters_, "generative", False) or not blanket_of(tables):
         return Calibration()
@@ -42,10 +42,15 @@ def calibration(model: Any, table: Table, tables: LogTables) -> Calibration:
     chosen = np.arange(n) if n <= _ROWS else np.arange(_ROWS) * n // _ROWS
     labels = table.column(table.target_index)[chosen]
     rows = table.take(chosen[labels != table.missing]).gather()
-    with warnings.catch_warnings():
-        # Warnings about the columns were given for all rows.
-        warnings.simplefilter("ignore", BnplugWarning)
-        return fit_calibration(list(_held_out(model, rows)))
+    try:
+        with warnings.catch_warnings():
+            # Warnings about the columns were given for all rows.
+            warnings.simplefilter("ignore", UserWarning)
+            return fit_calibration(list(_held_out(model, rows)))
+    except ValueError as error:
+        # A learner may need more rows than a fold has, and rows with hidden features larger tables.
+        warn_outside(f"evidence is not calibrated: learning or predicting in folds failed with: {error}", BnplugWarning)
+        return Calibration()
 
 
 def _held_out(model: Any, table: Table) -> Iterator[HeldOut]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from bnplug.contracts import CompiledNetwork
-from bnplug.inference.queries import split_evidence
+from bnplug.inference.queries import check_variables, split_evidence
 from bnplug.model.log_tables import HIGHEST, LOWEST, Calibration, LogTables
 from bnplug.model.wettig import blanket_of
 from bnplug.table.coding import smallest_dtype
@@ -41,13 +41,11 @@ class CalibratedNetwork(CompiledNetwork):
     compiled : CompiledNetwork
     tables : LogTables
         The tables that were compiled, with their target and calibration.
-    factors : float64 array of shape (rows,), optional
-        The factor of each row that :meth:`log_joint` will receive; by default it follows from what is known of the row.
     """
 
-    def __init__(self, compiled: CompiledNetwork, tables: LogTables, factors: FloatArray | None = None) -> None:
+    def __init__(self, compiled: CompiledNetwork, tables: LogTables) -> None:
         assert tables.target is not None
-        self.compiled, self.tables, self.target, self._given = compiled, tables, tables.target, factors
+        self.compiled, self.tables, self.target = compiled, tables, tables.target
         self.blanket = np.array([tables.names.index(name) for name in blanket_of(tables)], dtype=np.int64)
 
     @cached_property
@@ -64,28 +62,30 @@ class CalibratedNetwork(CompiledNetwork):
 
     def factors(self, codes: CodeArray) -> FloatArray:
         """Return T(e) for every row."""
-        if self._given is not None and len(self._given) == codes.shape[1]:
-            return self._given
         return _factors(self.tables.calibration, known_share(codes, self.blanket))
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence); with the class among the variables, Q(c | e) P(other variables | c, e)."""
-        answer = self.compiled.query(variables, evidence)
         if self.target not in variables:
-            return answer
-        axis = list(variables).index(self.target)
-        others = tuple(i for i in range(len(variables)) if i != axis)
-        shape = [-1 if i == axis else 1 for i in range(len(variables))]
-        of_class = answer.sum(axis=others)
-        ratio = np.divide(self.posterior(evidence), of_class, out=np.zeros_like(of_class), where=of_class > 0)
-        return np.asarray(answer * ratio.reshape(shape))
+            return self.compiled.query(variables, evidence)
+        check_variables(self.tables, variables, split_evidence(self.tables, evidence)[0])
+        posterior = self.posterior(evidence)
+        others = [name for name in variables if name != self.target]
+        if not others:
+            return posterior
+        answer = np.zeros([len(posterior), *(len(self.tables.states[name]) for name in others)])
+        for c in np.flatnonzero(posterior).tolist():
+            answer[c] = posterior[c] * self.compiled.query(others, {**evidence, self.target: c})
+        return np.moveaxis(answer, 0, list(variables).index(self.target))
 
     def posterior(self, evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
-        """Return Q(class | evidence)."""
-        with np.errstate(divide="ignore"):
-            joint = np.log(self.compiled.query([self.target], evidence))
-            nothing = np.log(self.compiled.query([self.target], {}))
-        logits = tempered(joint[None], nothing, np.array([self.factor(evidence)]))[0]
+        """Return Q(class | evidence). Soft evidence on the class itself is not tempered."""
+        of_class = split_evidence(self.tables, evidence)[1].get(self.target, 0.0)
+        features = {name: finding for name, finding in evidence.items() if name != self.target}
+        joint = np.array([self.compiled.log_probability({self.target: c, **features}) for c in range(len(self.nothing))])
+        if np.isneginf(joint + of_class).all():
+            return self.compiled.query([self.target], evidence)  # raises an error that says why
+        logits = tempered(joint[None], self.nothing, np.array([self.factor(features)]))[0] + of_class
         shares = np.exp(logits - logits.max())
         return np.asarray(shares / shares.sum())
 
@@ -98,6 +98,11 @@ class CalibratedNetwork(CompiledNetwork):
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence) of the network."""
         return self.compiled.log_probability(evidence)
+
+
+def with_calibration(compiled: CompiledNetwork, tables: LogTables) -> CompiledNetwork:
+    """Return a compiled network that uses the factors of its tables, if they have any, in posteriors of the class."""
+    return compiled if tables.calibration == Calibration() else CalibratedNetwork(compiled, tables)
 
 
 def nothing_known(compiled: CompiledNetwork, tables: LogTables) -> FloatArray:

@@ -70,19 +70,25 @@ def contributions(marginals: CompiledNetwork, codes: CodeArray, target: int, n_j
     The prior log odds come first, then the features in the order of the tables' names; a missing feature contributes 0.
     `codes` have the shape (variables, rows), in the same order, and `target` is the position of the class.
     """
-    if isinstance(marginals, CalibratedNetwork):
-        # The factor of a row is that of all its known features, so contributions add up.
-        marginals = CalibratedNetwork(marginals.compiled, marginals.tables, marginals.factors(codes))
+    calibrated = marginals if isinstance(marginals, CalibratedNetwork) else None
+    # The factor of a row is that of all its known features, so contributions add up.
+    factors = None if calibrated is None else calibrated.factors(codes)
+    network = marginals if calibrated is None else calibrated.compiled
+
+    def odds(shown: CodeArray) -> FloatArray:
+        joint = predictive_log_joint(network, shown, n_jobs)
+        return _log_odds(joint if factors is None else tempered(joint, calibrated.nothing, factors))
+
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
-    prior = _log_odds(marginals.log_joint(hidden, n_jobs=n_jobs))
+    prior = odds(hidden)
     result = np.zeros((codes.shape[1], 1 + len(features), prior.shape[1]))
     for order in (range(len(features)), range(len(features) - 1, -1, -1)):
         shown, before = hidden.copy(), prior
         result[:, 0] += before / 2
         for position in order:
             shown[features[position]] = codes[features[position]]
-            after = _log_odds(predictive_log_joint(marginals, shown, n_jobs))
+            after = odds(shown)
             result[:, 1 + position] += (after - before) / 2
             before = after
     return result
@@ -209,47 +215,58 @@ def sensitivity(
     """
     known, soft = split_evidence(tables, evidence)
     check_variables(tables, [target], known)
-    slopes, posterior, logs = _numerators(tables, target, known, soft, max_clique_size)
-    if np.isneginf(logs).all():
+    # Soft evidence on the target itself is not tempered.
+    of_target = soft.pop(target, np.zeros(len(tables.states[target])))
+    log_slopes, logs = _log_slopes(tables, target, known, soft, max_clique_size)
+    if np.isneginf(logs + of_target).all():
         raise impossible(evidence)
-    if factor != 1.0:
-        of_prior, prior, prior_logs = _numerators(tables, target, {}, {}, max_clique_size)
-        logits = tempered(logs[None], prior_logs, np.array([factor]))[0]
-        shares = factor * _ratio(np.exp(logits - logsumexp(logits)), posterior)
-        prior_shares = (1.0 - factor) * _ratio(np.exp(logits - logsumexp(logits)), prior)
-        slopes = {name: shares * slopes[name] + prior_shares * of_prior[name] for name in tables.names}
-        posterior = np.exp(logits - logsumexp(logits))
+    if factor == 1.0:
+        logits = logs + of_target
+        shift = of_target - logsumexp(logits)
+        slopes = {name: _exp(values + shift) for name, values in log_slopes.items()}
+    else:
+        prior_slopes, prior_logs = _log_slopes(tables, target, {}, {}, max_clique_size)
+        logits = tempered(logs[None], prior_logs, np.array([factor]))[0] + of_target
+        possible = np.isfinite(logits)
+        log_posterior = logits - logsumexp(logits)
+        shift, prior_shift = (
+            np.subtract(log_posterior, joint, out=np.full_like(logs, -np.inf), where=possible)
+            for joint in (logs, prior_logs)
+        )
+        slopes = {
+            name: factor * _exp(values + shift) + (1.0 - factor) * _exp(prior_slopes[name] + prior_shift)
+            for name, values in log_slopes.items()
+        }
+    posterior = np.exp(logits - logsumexp(logits))
     for name, table in tables.tables.items():
         _with_the_column(slopes[name], table.values, posterior)
     return slopes
 
 
-def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+def _exp(values: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(values))
 
 
-def _numerators(
+def _log_slopes(
     tables: LogTables, target: str, known: Mapping[str, int], soft: Mapping[str, FloatArray], max_clique_size: int
-) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
-    """Return the derivatives of P(y, e) / P(e), with P(e) constant, by each entry, for each state y of the target.
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return the log derivatives of P(y, e) by each entry, and log P(y, e), for each state y of the target.
 
-    Also P(y | e) and log P(y, e). The shapes are those of :func:`sensitivity`.
+    The shapes are those of :func:`sensitivity`; the derivative of an entry that `e` rules out is ``-inf``.
     """
     needed = relevant(tables, {target, *known, *soft})
     names = [name for name in tables.names if name in needed]
     factors = [_evidence_factors(tables, names, {**known, target: y}, soft) for y in range(len(tables.states[target]))]
     answers = [_Calibrated(tables, of_state, _log_sum, max_clique_size) for of_state in factors]
     totals = np.array([answer.total for answer in answers])
-    result = {name: np.zeros((*table.values.shape, len(totals))) for name, table in tables.tables.items()}
-    if np.isneginf(totals).all():
-        return result, np.zeros_like(totals), totals
+    result = {name: np.full((*table.values.shape, len(totals)), -np.inf) for name, table in tables.tables.items()}
     for number, name in enumerate(names):
         family = (name, *tables.tables[name].parents)
         for y, answer in enumerate(answers):
             cells = tuple({**known, target: y}.get(u, slice(None)) for u in family)
-            with np.errstate(over="ignore"):
-                result[name][(*cells, y)] = np.exp(answer.outside(number) - logsumexp(totals))
-    return result, np.exp(totals - logsumexp(totals)), totals
+            result[name][(*cells, y)] = answer.outside(number)
+    return result, totals
 
 
 def sensitivity_frame(
