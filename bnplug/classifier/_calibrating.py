@@ -1,4 +1,4 @@
-"""Fits calibrated evidence on rows that were held out, for all kinds of sources alike."""
+"""Fit the factors of calibrated evidence on held-out rows of any source."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from bnplug.table.folds import split_rows
 from bnplug.table.table import Table
 from bnplug.typing import CodeArray
 
-# The folds, and the most rows that are used.
+# The number of folds, and the largest number of rows that are used.
 _FOLDS, _ROWS = 3, 10_000
 
 
 def check_calibrate(calibrate: Any) -> None:
-    """Raise a ``ValueError`` unless this is a way to calibrate."""
+    """Raise a ``ValueError`` if `calibrate` is neither "evidence" nor None."""
     if calibrate not in (None, "evidence"):
         raise ValueError(f"calibrate={calibrate!r} is not 'evidence' or None")
 
@@ -49,7 +49,8 @@ def calibration(model: Any, table: Table, tables: LogTables) -> Calibration:
             return fit_calibration(list(_held_out(model, rows)))
     except ValueError as error:
         # A learner may need more rows than a fold has, and rows with hidden features larger tables.
-        warn_outside(f"evidence is not calibrated: learning or predicting in folds failed with: {error}", BnplugWarning)
+        message = "has no effect, because learning or predicting in folds of the training rows failed"
+        warn_outside(f"calibrate={model.calibrate!r} {message}: {error}", BnplugWarning)
         return Calibration()
 
 
@@ -76,7 +77,7 @@ def _held_out(model: Any, table: Table) -> Iterator[HeldOut]:
 
 
 def _half_hidden(table: Table, random: np.random.RandomState) -> CodeArray:
-    """Return the codes of rows with a random half of the features hidden, others in each row."""
+    """Return the codes of rows with a random half of the features hidden, a different half in each row."""
     codes = table.codes.copy()
     order = random.random_sample((len(table.features), table.n_rows)).argsort(axis=0)
     hidden = order < len(table.features) // 2

@@ -22,7 +22,7 @@ from bnplug.errors import BnplugWarning, PluginWarning, warn_outside
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import Kind, as_written
-from bnplug.inference.calibration import with_calibration
+from bnplug.inference.calibration import calibrated
 from bnplug.inference.marginals import check_marginals
 from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
@@ -178,7 +178,7 @@ class FitMixin(PredictMixin):
             engine = "elimination"
         self.engine_ = component("engine", engine, self)
         compiled = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
-        self._marginalizer = with_calibration(compiled, tables)
+        self._marginalizer = calibrated(compiled, tables)
         self._is_network = tables.normalized
         self.made_ = {
             "structure": "given" if self.structure_ is None else as_written(self.structure),

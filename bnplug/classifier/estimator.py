@@ -82,8 +82,8 @@ class BayesianNetworkClassifier(FitMixin):
     calibrate : {None, "evidence"}
         ``"evidence"`` tempers the evidence of generative parameters (``"backoff"``, ``"ml"``) in posteriors of the
         class, because a network counts dependent features as if they were independent. Two factors, for rows with all
-        features known and with none, are fitted on rows that are left out of the estimates. The class prior does not
-        change, and other answers do not either. Discriminative parameters are not calibrated.
+        features known and with none, are fitted on held-out rows. The class prior does not change, nor do answers
+        about features alone. Discriminative parameters are not calibrated. A warning says if folds cannot be used.
     max_parameters : int
         A structure whose tables would have more cells is an error before anything is allocated.
     max_clique_size : int

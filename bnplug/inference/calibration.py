@@ -6,8 +6,8 @@ keeps the class prior and tempers the evidence. With L(e) the log joint of the c
     log Q(c | e) = L_c(nothing) + T(e) [L_c(e) - L_c(nothing)] + constant,    T(e) = t_1 k + t_0 (1 - k),
 
 where k is the observed share of the features in the Markov blanket of the class. Without evidence, Q is the prior. A
-class that the evidence rules out stays impossible. The factors t_1 and t_0 minimize the log loss of rows that are left
-out of the estimates, complete and with half of their features hidden.
+class that the evidence rules out stays impossible. The factors t_1 and t_0 minimize the log loss of held-out rows,
+complete and with half of their features hidden.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class CalibratedNetwork(CompiledNetwork):
         """Return Q(class | evidence). Soft evidence on the class itself is not tempered."""
         of_class = split_evidence(self.tables, evidence)[1].get(self.target, 0.0)
         features = {name: finding for name, finding in evidence.items() if name != self.target}
-        joint = np.array([self.compiled.log_probability({self.target: c, **features}) for c in range(len(self.nothing))])
+        states = range(len(self.nothing))
+        joint = np.array([self.compiled.log_probability({self.target: c, **features}) for c in states])
         if np.isneginf(joint + of_class).all():
             return self.compiled.query([self.target], evidence)  # raises an error that says why
         logits = tempered(joint[None], self.nothing, np.array([self.factor(features)]))[0] + of_class
@@ -100,7 +101,7 @@ class CalibratedNetwork(CompiledNetwork):
         return self.compiled.log_probability(evidence)
 
 
-def with_calibration(compiled: CompiledNetwork, tables: LogTables) -> CompiledNetwork:
+def calibrated(compiled: CompiledNetwork, tables: LogTables) -> CompiledNetwork:
     """Return a compiled network that uses the factors of its tables, if they have any, in posteriors of the class."""
     return compiled if tables.calibration == Calibration() else CalibratedNetwork(compiled, tables)
 
@@ -145,7 +146,7 @@ def _degree(name: str, known: Mapping[str, int], soft: Mapping[str, FloatArray])
 
 
 class HeldOut(NamedTuple):
-    """Rows that were left out: their log joints with their evidence and without, classes, weights, and k."""
+    """Held-out rows: their log joints with evidence and without, their classes, weights and k."""
 
     joint: FloatArray
     nothing: FloatArray
@@ -164,16 +165,16 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
     if not parts:
         return Calibration()
     held_out = HeldOut(*map(np.concatenate, zip(*parts, strict=True)))
-    everything = np.arange(len(held_out.classes))
+    rows = np.arange(len(held_out.classes))
     possible = np.isfinite(held_out.joint) & np.isfinite(held_out.nothing)
-    used = possible[everything, held_out.classes] & (held_out.weights > 0)
+    used = possible[rows, held_out.classes] & (held_out.weights > 0)
     if not used.any():
         return Calibration()
     arrays: list[Any] = [array[used] for array in (*held_out, possible)]
     joint, nothing, classes, weights, known, possible = arrays
     start = np.where(possible, nothing, -np.inf)
     evidence = np.where(possible, joint - np.where(possible, nothing, 0.0), 0.0)
-    own = np.arange(len(classes)), classes
+    true_class = np.arange(len(classes)), classes
     shares, weights = np.stack([known, 1.0 - known]), weights / weights.sum()
 
     def loss(t: FloatArray) -> tuple[float, FloatArray]:
@@ -181,8 +182,8 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
         logits -= logits.max(axis=1, keepdims=True)
         # scipy's logsumexp takes three times as long.
         log_posterior = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        slopes = (np.exp(log_posterior) * evidence).sum(axis=1) - evidence[own]
-        return -float(weights @ log_posterior[own]), shares @ (weights * slopes)
+        slopes = (np.exp(log_posterior) * evidence).sum(axis=1) - evidence[true_class]
+        return -float(weights @ log_posterior[true_class]), shares @ (weights * slopes)
 
     best = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B", bounds=[(LOWEST, HIGHEST)] * 2, options=_PRECISION)
     return Calibration(*map(float, best.x))

@@ -70,14 +70,13 @@ def contributions(marginals: CompiledNetwork, codes: CodeArray, target: int, n_j
     The prior log odds come first, then the features in the order of the tables' names; a missing feature contributes 0.
     `codes` have the shape (variables, rows), in the same order, and `target` is the position of the class.
     """
-    calibrated = marginals if isinstance(marginals, CalibratedNetwork) else None
-    # The factor of a row is that of all its known features, so contributions add up.
-    factors = None if calibrated is None else calibrated.factors(codes)
-    network = marginals if calibrated is None else calibrated.compiled
+    network, nothing, factors = marginals, np.zeros(1), np.ones(codes.shape[1])
+    if isinstance(marginals, CalibratedNetwork):
+        # The factor of a row is that of all its known features, so contributions add up.
+        network, nothing, factors = marginals.compiled, marginals.nothing, marginals.factors(codes)
 
     def odds(shown: CodeArray) -> FloatArray:
-        joint = predictive_log_joint(network, shown, n_jobs)
-        return _log_odds(joint if factors is None else tempered(joint, calibrated.nothing, factors))
+        return _log_odds(tempered(predictive_log_joint(network, shown, n_jobs), nothing, factors))
 
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)

@@ -409,7 +409,7 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
             raise ValueError(f"an array of shape {values.shape} and dtype {values.dtype}; {shape} and float64 expected")
         tables[name] = (parents[name], values)
     network = LogTables(list(states), states, tables, str(state["target"]))
-    network = network.with_calibration([float(factor) for factor in state["calibration"]])
+    network = network.with_calibration(state["calibration"])
     return SavedNetwork(
         network,
         read_encoder(state),

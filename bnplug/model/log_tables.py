@@ -201,10 +201,15 @@ class LogTables:
     def with_calibration(self, calibration: Sequence[float]) -> LogTables:
         """Return the same parameters with factors of evidence for posteriors of the class.
 
-        A factor is a number from 0.02 to 3, for rows with all features known and for rows with none.
+        `calibration` holds two numbers from 0.02 to 3: see :class:`Calibration`.
         """
-        if len(calibration) != 2 or not all(LOWEST <= factor <= HIGHEST for factor in calibration):
-            raise ValueError(f"the factors of evidence must be from {LOWEST} to {HIGHEST}, not {tuple(calibration)}")
+        is_valid = [
+            isinstance(factor, int | float | np.number) and LOWEST <= factor <= HIGHEST for factor in calibration
+        ]
+        if is_valid != [True, True]:
+            raise ValueError(
+                f"the factors of evidence must be two numbers from {LOWEST} to {HIGHEST}, not {tuple(calibration)}"
+            )
         other = copy(self)
         other.calibration = Calibration(*map(float, calibration))
         return other

@@ -35,7 +35,7 @@ def calibration_note(model: BayesianNetworkClassifier) -> str:
         return ""
     return (
         f"Calibrated evidence: in posteriors of {model.target_!r}, evidence is multiplied by {observed:.2f} if all of "
-        f"the Markov blanket is known, by {missing:.2f} if nothing is, and by numbers between these otherwise."
+        f"the Markov blanket is known, by {missing:.2f} if none of it is, and by a factor in between otherwise."
     )
 
 

@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, ModelFileError, TargetLeakageWarning
 from bnplug.datasets import tic_tac_toe
+from bnplug.errors import BnplugWarning
 from bnplug.inference.calibration import HeldOut, fit_calibration, tempered
 from bnplug.io.network_files import read_network
 
@@ -131,6 +132,42 @@ def test_joint_queries_with_the_class(repeated, calibrated, variables):
     np.testing.assert_allclose(mine["probability"] / mine["probability"].sum(), wanted, atol=1e-12)
 
 
+def test_soft_evidence_on_the_class_is_not_tempered(repeated, calibrated):
+    evidence, likelihood = findings(holes(repeated[0]).loc[0]), {"no": 0.2, "yes": 0.8}
+    for known in ({}, evidence):
+        expected = calibrated.query("class", known)["probability"].to_numpy() * [0.2, 0.8]
+        expected /= expected.sum()
+        answer = calibrated.query("class", {**known, "class": likelihood})["probability"]
+        np.testing.assert_allclose(answer, expected, atol=1e-12)
+    rows = pd.DataFrame([{**evidence, "class": likelihood}])
+    np.testing.assert_allclose(calibrated.query("class", rows)["probability"], expected, atol=1e-12)
+    line = calibrated.sensitivity({**evidence, "class": likelihood}).iloc[0]
+    assert np.abs(expected - line["probability"]).min() < 1e-12
+    certain = calibrated.query("class", {**evidence, "class": {"no": 0.0, "yes": 1.0}})["probability"]
+    assert certain.tolist() == [0.0, 1.0]
+
+
+def test_queries_agree_where_the_posterior_of_the_network_underflows():
+    names = [f"x{i}" for i in range(40)]
+    sure = LogTables(
+        ["c", *names], {"c": ["n", "p"], **dict.fromkeys(names, ("no", "yes"))},
+        {"c": ((), np.log([0.6, 0.4])), **{name: (("c",), np.log([[1, 1e-20], [1e-20, 1]])) for name in names}}, "c",
+    )  # fmt: skip
+    row = dict.fromkeys(names, "yes")
+    assert BayesianNetworkClassifier.from_tables(sure).query("c", row)["probability"].tolist() == [0.0, 1.0]
+    model = BayesianNetworkClassifier.from_tables(sure.with_calibration((0.02, 0.5)))
+    P = model.predict_proba(pd.DataFrame([row]))[0]
+    assert P[0] == pytest.approx(1.5 * 1e-20**0.8, rel=1e-6)
+    np.testing.assert_allclose(model.query("c", row)["probability"], P, rtol=1e-9)
+    del row["x0"]
+    joint = model.query(["x0", "c"], row)["probability"].to_numpy().reshape(2, 2)
+    np.testing.assert_allclose(
+        joint.sum(axis=0), model.predict_proba(pd.DataFrame([{**row, "x0": None}]))[0], rtol=1e-9
+    )
+    derivative = model.sensitivity(row).set_index(["variable", "state"])["derivative"].abs()
+    assert derivative["c", "n"].max() == pytest.approx(joint[:, 0].sum() / 0.24, rel=1e-6)
+
+
 def test_the_next_question_is_worth_its_information_under_calibrated_evidence(repeated, calibrated):
     row = holes(repeated[0]).head(1)
     for _, line in calibrated.what_next(row).iterrows():
@@ -169,8 +206,9 @@ def test_features_outside_the_markov_blanket_change_nothing():
     assert np.abs(contributions["v4"]).max() < 1e-12
 
 
-def test_derivatives_are_those_of_the_posterior(repeated, calibrated):
-    evidence = findings(holes(repeated[0]).loc[0])
+@pytest.mark.parametrize("soft", [{}, {"x0": {"0": 0.3, "1": 0.9}, "class": {"no": 0.4, "yes": 0.6}}])
+def test_derivatives_are_those_of_the_posterior(repeated, calibrated, soft):
+    evidence = findings(holes(repeated[0]).loc[0]) | soft
     tables = calibrated.tables_
     for _, line in calibrated.sensitivity(evidence).head(6).iterrows():
         parents, logs = tables[line["variable"]]
@@ -258,6 +296,25 @@ def test_without_folds_nothing_changes():
     assert model.calibration_ == (1.0, 1.0)
 
 
+def test_a_classifier_that_cannot_learn_in_folds_is_not_calibrated(repeated):
+    X, y = pd.DataFrame({"a": list("xyxyxyxy"), "b": list("uuvvuuvv")}), list("npnpnppn")
+    with pytest.warns(BnplugWarning, match=r"calibrate='evidence' has no effect.*4 folds"):
+        assert BayesianNetworkClassifier("rmcv", calibrate="evidence").fit(X, y).calibration_ == (1.0, 1.0)
+    # Complete rows need no tables over several variables, but rows with hidden features do.
+    X, y = repeated
+    edges = [("class", name) for name in X] + [(f"x{i}", f"x{j}") for j in range(12) for i in range(max(0, j - 3), j)]
+    with pytest.warns(BnplugWarning, match="has no effect.*max_clique_size"):
+        model = BayesianNetworkClassifier(edges, "ml", calibrate="evidence", max_clique_size=10).fit(X, y)
+    plain = BayesianNetworkClassifier(edges, "ml", max_clique_size=10).fit(X, y)
+    assert (model.predict_proba(X) == plain.predict_proba(X)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_with_one_row_gives_no_warning():
+    X = pd.DataFrame({"a": list("xyxyxyxy"), "b": list("uuvvuuvv")})
+    BayesianNetworkClassifier(calibrate="evidence").fit(X, list("nnnnnnnp"))
+
+
 def test_given_structures_weights_and_missing_cells(repeated):
     X, y = repeated
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
@@ -314,6 +371,13 @@ def test_damaged_factors_are_refused(calibrated, tmp_path, factors):
     (tmp_path / "model.bif").write_text(text.replace(line, damaged))
     with pytest.raises(ModelFileError):
         bnplug.read_bif(tmp_path / "model.bif")
+
+
+@pytest.mark.parametrize("factors", [[0.5], [0.5, 7], ["0.5", "0.5"], "11", None, {"0.5": 1, "0.6": 1}, [0.5] * 3])
+def test_damaged_factors_of_a_model_folder_are_refused(calibrated, factors):
+    state, arrays = calibrated.saved_state()
+    with pytest.raises(ModelFileError):
+        clone(calibrated).restore_state({**state, "calibration": factors}, arrays)
 
 
 def test_an_unknown_way_to_calibrate_is_refused():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from bnplug.inference.calibration import with_calibration
+from bnplug.inference.calibration import calibrated
 from bnplug.inference.complete import posterior
 from bnplug.inference.explain import contributions
 from bnplug.inference.predicting import predictive_log_joint
@@ -150,4 +150,4 @@ def _compiled(network: BayesianNetworkClassifier, max_clique_size: int) -> Compi
     engine = clone(network.engine_)
     if "max_clique_size" in engine.get_params(deep=False):
         engine.set_params(max_clique_size=max_clique_size)
-    return with_calibration(engine.compile(network.tables_, network.target_), network.tables_)
+    return calibrated(engine.compile(network.tables_, network.target_), network.tables_)

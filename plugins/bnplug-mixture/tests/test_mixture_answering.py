@@ -50,6 +50,24 @@ def test_rows_are_answered_alike_alone_and_together(rows):
     assert np.allclose(total, np.log(together[:5] / (1 - together[:5])))
 
 
+def test_members_and_twins_use_calibrated_evidence(rows):
+    X, y, holes = rows
+    model = make().fit(X, y)
+    for networks, factors in ((model.members_, (0.5, 0.8)), (model.generative_, (0.3, 0.6))):
+        for network in networks:
+            network._set_model(network.tables_.with_calibration(factors))
+    model._take_over({"members": model.members_, "generative": model.generative_})
+    networks = [*model.members_, *model.generative_]
+    incomplete = holes[holes.isna().any(axis=1)]
+    expected = np.mean([network.predict_proba(incomplete) for network in networks], axis=0)
+    np.testing.assert_allclose(model.predict_proba(incomplete), expected, atol=1e-12)
+    explained = pd.concat([network.explain(incomplete) for network in networks])
+    expected = explained.groupby(["row", "feature", "class"])["contribution"].mean()
+    found = model._quick.contributions([network.encode(incomplete) for network in model.members_])
+    wanted = [expected[row, "(prior)"].to_numpy() for row in incomplete.index]
+    np.testing.assert_allclose(found[:, 0], wanted, atol=1e-12)
+
+
 def test_where_all_refuse_they_are_asked_again_with_larger_tables(rows):
     X, y, holes = rows
     structures = {"structures": KDB}
