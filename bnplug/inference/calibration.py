@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from bnplug.contracts import CompiledNetwork
-from bnplug.inference.queries import check_variables, split_evidence
+from bnplug.inference.queries import check_variables, impossible, split_evidence
 from bnplug.model.log_tables import HIGHEST, LOWEST, Calibration, LogTables
 from bnplug.model.wettig import blanket_of
 from bnplug.table.coding import smallest_dtype
@@ -29,6 +29,10 @@ from bnplug.typing import CodeArray, FloatArray, IntArray
 
 # Of the minimum: the relative change of the loss, and the gradient, at which the search ends.
 _PRECISION: Any = {"ftol": 1e-12, "gtol": 1e-7}
+
+
+# The logarithm of a probability that may have been rounded.
+_TINY = -690.0
 
 
 class CalibratedNetwork(CompiledNetwork):
@@ -82,10 +86,14 @@ class CalibratedNetwork(CompiledNetwork):
         """Return Q(class | evidence). Soft evidence on the class itself is not tempered."""
         of_class = split_evidence(self.tables, evidence)[1].get(self.target, 0.0)
         features = {name: finding for name, finding in evidence.items() if name != self.target}
-        states = range(len(self.nothing))
-        joint = np.array([self.compiled.log_probability({self.target: c, **features}) for c in states])
+        with np.errstate(divide="ignore"):
+            joint = np.log(self.compiled.query([self.target], features))
+        # A probability may be too small for a float.
+        for c in np.flatnonzero(joint < _TINY).tolist():
+            together = self.compiled.log_probability({self.target: c, **features})
+            joint[c] = together - self.compiled.log_probability(features)
         if np.isneginf(joint + of_class).all():
-            return self.compiled.query([self.target], evidence)  # raises an error that says why
+            raise impossible(evidence)
         logits = tempered(joint[None], self.nothing, np.array([self.factor(features)]))[0] + of_class
         shares = np.exp(logits - logits.max())
         return np.asarray(shares / shares.sum())
@@ -125,10 +133,8 @@ def tempered(joint: FloatArray, nothing: FloatArray, factors: FloatArray) -> Flo
 
     `nothing` is the log joint without evidence, and `factors` has one number for each row.
     """
-    possible = np.isfinite(joint)
     prior = np.where(np.isfinite(nothing), nothing, 0.0)
-    evidence = np.where(possible, joint - prior, 0.0)
-    return np.where(possible, prior + factors[:, None] * evidence, -np.inf)
+    return np.asarray(prior + factors[:, None] * (joint - prior))
 
 
 def _factors(calibration: Calibration, known: FloatArray) -> FloatArray:
