@@ -18,7 +18,7 @@ class DeprecatedNameWarning(BnplugWarning, DeprecationWarning):
 
 
 class UnseenValueWarning(BnplugWarning):
-    """A value that training never saw is treated as missing, or a declared category has no training rows."""
+    """A value or class that training never saw, or a declared category without training rows."""
 
 
 class UselessColumnWarning(BnplugWarning):

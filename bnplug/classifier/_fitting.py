@@ -229,7 +229,7 @@ class FitMixin(PredictMixin):
         progress : callable, optional
             As for :func:`bnplug.encode_training`.
         """
-        from bnplug.sources._streaming import DataFiles
+        from bnplug.sources._streaming import DataFiles, check_options
         from bnplug.sources.spreadsheets import _answer_file
 
         check_is_fitted(self)
@@ -240,7 +240,8 @@ class FitMixin(PredictMixin):
             for option, kind in (("text", "text"), ("numbers", "number"), ("dates", "date"))
         }
         files, done = DataFiles(paths, **known, **given), 0
-        with _answer_file(out, formulas) as file:
+        check_options(csv, files.names)
+        with _answer_file(out, formulas, files.paths) as file:
             for batch in files.batches(checked=used_columns(self)):
                 file.write(answers(self, rows_for(self, batch.frame, self.target_, list(ids))))
                 done += len(batch.frame)

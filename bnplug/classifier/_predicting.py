@@ -48,11 +48,24 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
-        return np.asarray(self.classes_[self.decide(self.predict_proba(X))])
+        winners = self.decide(self.predict_proba(X))
+        return np.asarray(self.classes_[winners])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`."""
+        """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`.
+
+        Rows whose label is not among ``classes_`` count as errors, with a warning.
+        """
+        check_is_fitted(self)
         labels = class_labels(y)
+        known = set(self.classes_.tolist())
+        unknown = [label for label in np.unique(labels).tolist() if label not in known]
+        if unknown:
+            warn_outside(
+                f"y has the labels {unknown[:5]}, which are not among the classes of the model, "
+                f"{self.classes_.tolist()[:5]}; their rows count as errors",
+                UnseenValueWarning,
+            )
         weights = None if sample_weight is None else row_weights(sample_weight, len(labels))
         return float(super().score(X, labels, weights))
 

@@ -136,7 +136,7 @@ def predict_command(given: Given, ids: Sequence[str], output: Path | None, formu
     rows = iter([given.rows(model, ids)]) if files is None else given.batches(model, files, ids)
     frames = (answers(model, batch, given.target) for batch in rows)
     if output is not None and output != STANDARD:
-        with _answer_file(output, formulas) as file:
+        with _answer_file(output, formulas, files or given.data) as file:
             for frame in frames:
                 file.write(frame)
         return

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
+from bnplug.errors import did_you_mean
 from bnplug.sources.files import _EMPTY, _NAN, _DataFile, _is_whole, _naming, _parser_errors
 from bnplug.table._checks import as_written, is_read_inexactly
 from bnplug.table._dates import from_iso
@@ -86,6 +87,18 @@ class DataFiles:
         common = [name for name in self.names if all(name in {*file.dates, *file.empty} for file in files)]
         for file in files:
             file.dates = [name for name in common if name not in labels]
+
+
+def check_options(csv: Mapping[str, Any] | None, names: Sequence[str]) -> None:
+    """Raise a ``ValueError`` for options of CSV files that are text instead of a list, or name no column."""
+    for option in ("missing", "text", "numbers", "dates"):
+        given = (csv or {}).get(option) or ()
+        if isinstance(given, str):
+            raise ValueError(f"csv: {option}={given!r}; expected a list, such as [{given!r}]")
+        for name in given:
+            if option != "missing" and name not in names:
+                hint = did_you_mean(name, names)
+                raise ValueError(f"csv: {option} names {name!r}, and there is no such column.{hint}")
 
 
 def note_kinds(seen: SeenKinds, path: Path | str, kinds: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from bnplug._json import DAMAGE, parse_json, seal_holds, sealed
 from bnplug.errors import article
 from bnplug.files import MAX_TEXT, _writing_atomically, read_plain, write_atomically
-from bnplug.sources._streaming import DataFiles, Paths, find_files
+from bnplug.sources._streaming import DataFiles, Paths, check_options, find_files
 from bnplug.sources._survey import Surveyed, TableSpec, survey
 from bnplug.table._encoder_state import encoder_state, read_encoder, read_labels
 from bnplug.table.block_table import BlockTable
@@ -109,6 +109,7 @@ class _FileCoder:
         """Read files for states and cuts, then write their codes; write the index last."""
         before = fingerprint(paths)
         files = DataFiles(paths, **csv)
+        check_options(csv, files.names)
         surveyed = survey(files, self.spec, n_jobs, _counting(progress, "states and cuts", files.n_rows))
         schema = surveyed.schema
         layout = Layout.of(len(schema.names), schema.dtype, surveyed.weighted, surveyed.n_rows)

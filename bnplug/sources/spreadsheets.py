@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -60,8 +60,15 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def _answer_file(path: str | os.PathLike[str], formulas: bool = False) -> Iterator[_CsvFile | _ParquetFile]:
-    """Write frames with the same columns to a Parquet or CSV file (by its name), which appears when it is complete."""
+def _answer_file(
+    path: str | os.PathLike[str], formulas: bool = False, sources: Iterable[Path] = ()
+) -> Iterator[_CsvFile | _ParquetFile]:
+    """Write frames with the same columns to a Parquet or CSV file (by its name), which appears when it is complete.
+
+    A ``ValueError`` is raised if it is one of the `sources`, the files with the rows.
+    """
+    if Path(path).resolve() in [source.resolve() for source in sources]:
+        raise ValueError(f"{path} is the file with the rows: write the predictions to another file")
     suffix = Path(path).suffix.lower()
     with _writing_atomically(path) as file:
         is_parquet = suffix in (".parquet", ".pq")

@@ -13,6 +13,8 @@ from bnplug.table.coding import Codes
 from bnplug.table.column_summary import ColumnSummary
 from bnplug.typing import BoolArray, FloatArray, IntArray
 
+_MISSING_TEXT = {"", "?", ".", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null"}
+
 
 class Cells(NamedTuple):
     """Cells of one column, with the class and the total weight of each.
@@ -70,6 +72,11 @@ def unlike(label: str, taken: set[str]) -> str:
     while label in taken:
         label += "_"
     return label
+
+
+def missing_text(states: Iterable[object]) -> list[str]:
+    """Return the texts that usually stand for a missing cell; ``None`` is more often a value."""
+    return [state for state in states if isinstance(state, str) and state.strip().casefold() in _MISSING_TEXT]
 
 
 def similar_text(states: Iterable[object]) -> tuple[str, str] | None:

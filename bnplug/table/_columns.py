@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bnplug.errors import AmbiguousValueWarning, PooledStatesWarning, UselessColumnWarning, did_you_mean, warn_outside
-from bnplug.table._cells import Cells, Seen, cells_of, count_rows, rows_by_number, similar_text, unlike
+from bnplug.table._cells import Cells, Seen, cells_of, count_rows, missing_text, rows_by_number, similar_text, unlike
 from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact, text_among_numbers
 from bnplug.table._dates import all_parts, varying, zone_of
 from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
@@ -263,7 +263,9 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
     twice = {name: pair for name, column in columns.items() if (pair := _same_text(column.states)) is not None}
     similar = {name: pair for name, column in columns.items() if (pair := similar_text(column.states)) is not None}
     odd = {name: text for name, column in columns.items() if (text := text_among_numbers(column.states)) is not None}
-    empty = [name for name, column in columns.items() if "" in column.states]
+    gaps = {
+        name: found for name, column in columns.items() if name not in odd and (found := missing_text(column.states))
+    }
     messages = []
     if twice:
         one, other = next(iter(twice.values()))
@@ -282,10 +284,11 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
             f"columns {list(odd)} are text, but most of their values are numbers, unlike {next(iter(odd.values()))!r}; "
             "each value is a separate state. If they measure something, convert them, and make other text missing"
         )
-    if empty:
+    if gaps:
+        texts = list(dict.fromkeys(text for found in gaps.values() for text in found))
         messages.append(
-            f"columns {empty} have empty text as a state, which is a missing cell in CSV files. Replace it by None, or "
-            "by a word"
+            f"columns {list(gaps)} have states that usually stand for a missing cell: {texts}. If they do, replace "
+            f"them by None, or read CSV files with csv={{'missing': {texts}}} (--na on the command line)"
         )
     if messages:
         warn_outside(". Also, ".join(messages), AmbiguousValueWarning)

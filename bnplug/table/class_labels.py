@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from bnplug.errors import AmbiguousValueWarning, warn_outside
-from bnplug.table._cells import similar_text
+from bnplug.table._cells import missing_text, similar_text
 from bnplug.table._checks import is_beyond_numpy, unmasked
 from bnplug.table.coding import MISSING, State, match_column, plain_label
 from bnplug.table.frames import _is_a, collected, is_polars
@@ -120,7 +120,7 @@ def _check_classes(classes: npt.NDArray[Any]) -> None:
     """Raise a ``ValueError`` for a single class, and warn about classes that look like missing labels."""
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least two")
-    odd = [label for label in classes.tolist() if label in ("", "nan", "NaN")]
+    odd = missing_text(classes.tolist())
     if odd:
         warn_outside(
             f"y has the labels {odd}, which usually stand for a missing class, as classes. Drop such rows, or learn "

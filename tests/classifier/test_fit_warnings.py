@@ -165,7 +165,7 @@ def test_both_are_given_at_the_users_line():
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("label", ["", "nan"])
+@pytest.mark.parametrize("label", ["", "nan", "?", "NA"])
 def test_a_class_that_looks_like_a_missing_label(label, tmp_path):
     rows = X.assign(shop=X["shop"].astype(str), kind=Y.mask(np.arange(N) % 7 == 0, label))
     fit = BayesianNetworkClassifier("nb", "ml").fit
@@ -194,3 +194,15 @@ def test_labels_and_weights_in_another_order_than_the_rows_are_reported(index):
 @pytest.mark.parametrize("y", [Y.set_axis(Y.index + 1), Y.tolist(), Y.to_numpy(), pd.Series(Y.tolist())])
 def test_labels_that_do_not_name_the_rows_of_x_are_not_reported(y):
     assert warned(BnplugWarning, BayesianNetworkClassifier("nb").fit, X[["price"]], y) == []
+
+
+def test_labels_that_are_not_classes_are_reported_by_score():
+    model = BayesianNetworkClassifier("nb").fit(X[["price"]], Y)
+    assert warned(UnseenValueWarning, model.score, X[["price"]], Y) == []
+    odd = Y.mask(np.arange(N) < 3, Y + " ")
+    (message,) = warned(UnseenValueWarning, model.score, X[["price"]], odd)
+    assert message.startswith("y has the labels ['fair ', 'fraud '], which are not among the classes of the model, ")
+    for of_numbers in (bool, int, float):
+        won = Y == "fraud"
+        model.fit(X[["price"]], won.astype(int))
+        assert warned(UnseenValueWarning, model.score, X[["price"]], won.astype(of_numbers)) == []

@@ -4,7 +4,9 @@ import gzip
 
 import pandas as pd
 import pytest
+from commands import run
 
+from bnplug import BayesianNetworkClassifier
 from bnplug.sources.spreadsheets import _answer_file
 
 FRAMES = [
@@ -48,3 +50,40 @@ def test_where_it_fails_nothing_is_left(tmp_path, name):
     with pytest.raises(AttributeError), _answer_file(tmp_path / name) as file:
         [file.write(frame) for frame in (FRAMES[0], "no frame")]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("csv", "said"),
+    [
+        ({"missing": "NA"}, r"csv: missing='NA'; expected a list, such as \['NA'\]"),
+        ({"text": "zip"}, r"csv: text='zip'; expected a list, such as \['zip'\]"),
+        ({"text": ["Zip"]}, "csv: text names 'Zip', and there is no such column. Did you mean 'zip'"),
+        ({"dates": ["day"]}, "csv: dates names 'day', and there is no such column"),
+    ],
+)
+def test_options_of_csv_files_are_lists_of_columns_that_exist(tmp_path, csv, said):
+    """The text "NA" was read as the list of "N" and "A", so the answer N was a missing cell."""
+    rows = pd.DataFrame({"zip": ["01", "02", "03"] * 20, "answer": ["N", "A", "Y"] * 20, "y": ["p", "q"] * 30})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    model = BayesianNetworkClassifier("nb")
+    with pytest.raises(ValueError, match=said):
+        model.fit_files(tmp_path / "rows.csv", "y", csv=csv)
+    model.fit_files(tmp_path / "rows.csv", "y")
+    with pytest.raises(ValueError, match=said):
+        model.predict_files(tmp_path / "rows.csv", tmp_path / "out.csv", csv=csv)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_predictions_do_not_replace_the_rows(tmp_path):
+    rows = pd.DataFrame({"x": ["a", "b", "b"] * 20, "y": ["p", "q"] * 30})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    before = (tmp_path / "rows.csv").read_bytes()
+    model = BayesianNetworkClassifier("nb").fit(rows[["x"]], rows["y"])
+    model.save(tmp_path / "model")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "rows.csv")
+    for out in ("rows.csv", "link.csv"):
+        with pytest.raises(ValueError, match=f"{out} is the file with the rows: write the predictions to another file"):
+            model.predict_files(tmp_path / "rows.csv", tmp_path / out)
+    told = run("predict", tmp_path / "model", tmp_path / "rows.csv", "-o", tmp_path / "rows.csv", code=1)
+    assert "is the file with the rows" in told.stderr
+    assert (tmp_path / "rows.csv").read_bytes() == before

@@ -440,6 +440,28 @@ def test_a_warning_names_columns_with_empty_text(tmp_path, way):
     X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
     model = BayesianNetworkClassifier("nb")
     fit = partial(model.fit, X, y) if way == "memory" else partial(model.fit_files, tmp_path / "rows.parquet", "y")
-    with pytest.warns(bnplug.AmbiguousValueWarning, match=r"columns \['phone'\] have empty text as a state") as caught:
+    with pytest.warns(
+        bnplug.AmbiguousValueWarning, match=r"columns \['phone'\] have states .* missing cell: \[''\]"
+    ) as caught:
         fit()
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("text", ["?", "NA", "N/A", "null", "nan", " ", None])
+def test_a_warning_names_columns_with_text_that_stands_for_a_missing_cell(tmp_path, text):
+    """pandas.read_csv makes most of these texts missing; CSV files that bnplug reads and frames of polars keep them."""
+    cells = [str(text), "low", "high"] * 20
+    X = pd.DataFrame({"grade": cells, "few": [str(text), "1", "2"] * 20, "sex": ["f", "m"] * 30})
+    y = pd.Series(["p", "q", "q", "p"] * 15, name="y")
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = BayesianNetworkClassifier("nb")
+    for fit in (partial(model.fit, X, y), partial(model.fit_files, tmp_path / "rows.csv", "y", csv={"text": ["few"]})):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", bnplug.AmbiguousValueWarning)
+            fit()
+        messages = [str(own.message) for own in caught]
+        assert len(messages) == (text is not None)
+        if text is not None:
+            start = f"columns ['grade', 'few'] have states that usually stand for a missing cell: [{text!r}]. "
+            assert messages[0].startswith(start)
+            assert f"csv={{'missing': [{text!r}]}}" in messages[0]
