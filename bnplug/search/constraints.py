@@ -133,7 +133,7 @@ class Constraints:
         for u in self.required_parents(target):
             raise ValueError(
                 f"{label} gives the class no parents, and the edge {names[u]!r} -> {names[target]!r} is required; "
-                "hill-climb could honour that"
+                "hill-climb supports that"
             )
         parents = [sorted({*family, *self.required_parents(v)}) for v, family in enumerate(self.table.naive_bayes())]
         for v in self.table.features:

@@ -35,7 +35,7 @@ class HillClimb(StructureLearner):
     Parameters
     ----------
     score : str or ScoreFunction
-        What to maximise.
+        What to maximize.
     start : {"nb", "empty"}, DAG or list of edges
         Where to start; edges are pairs ``(parent, child)`` of names. Without a class variable, ``"nb"`` is empty.
     max_parents : int, optional
