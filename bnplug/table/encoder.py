@@ -186,7 +186,7 @@ class ColumnEncoder:
         used = [name for name in self.columns if name not in self.left_out]
         absent = [name for name in used if not {name, *self.dates.get(name, {}).values()} & present]
         if absent:
-            warn_outside(f"columns {absent} are absent; they are marginalised", MissingColumnWarning)
+            warn_outside(f"columns {absent} are absent; they are marginalized", MissingColumnWarning)
 
     def encode_evidence(self, evidence: Mapping[str, Any], schema: Table) -> dict[str, int]:
         """Return the code of each value in `evidence`, by name; unseen values are errors."""

@@ -243,7 +243,7 @@ def check_labels_of_any_type_agree(subject: MethodSubject) -> None:
     labels: tuple[Callable[[int], Any], ...] = (str, int, lambda state: state + 0.5, bool)
     first, *others = (subject.run(data.binary(label)) for label in labels)
     for kind, other in zip(("integers", "floats", "booleans"), others, strict=True):
-        require(subject.same(first, other), f"states labelled by {kind} give another result than by strings")
+        require(subject.same(first, other), f"states labeled by {kind} give another result than by strings")
 
 
 def check_pickles(subject: MethodSubject) -> None:
