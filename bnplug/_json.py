@@ -34,7 +34,7 @@ def sealed(index: Mapping[str, Any]) -> bytes:
     text = json.dumps({**index, "checksum": ""}, indent=1, ensure_ascii=False) + "\n"
     pair = SURROGATE_PAIR.search(text)
     if pair:
-        raise ValueError(f"{pair[0]!r} in a name is a pair of surrogates, which no model file can hold")
+        raise ValueError(f"{pair[0]!r} in a name is a pair of surrogates, which model files cannot represent")
     # A lone surrogate becomes the escape that JSON has for it.
     content = text.encode("utf-8", "backslashreplace")
     head, _, tail = content.rpartition(b'""')

@@ -110,7 +110,7 @@ class StructureLearner(Composite, ABC):
 
     @abstractmethod
     def learn(self, table: Table) -> Structure | Learned | Any:
-        """Return a :class:`~bnplug.Structure` over the variables of `table`, or what :meth:`Structure.of` accepts.
+        """Return a :class:`~bnplug.Structure` over the variables of `table`, or anything :meth:`Structure.of` accepts.
 
         A learner that found more than a structure, such as an equivalence class or edge probabilities, returns
         :class:`~bnplug.Learned`.
@@ -353,7 +353,7 @@ class Resamples(Evaluator):
         Whether :meth:`step` may change the score of the current graph. Scores from before a step are then not compared
         with scores after it.
     random : RandomState or None
-        What :meth:`step` draws from. A search that stops here and continues with another evaluator passes its state on.
+        The generator of :meth:`step`. A search that continues with another evaluator passes the state of this one on.
     """
 
     resamples: bool = True

@@ -156,9 +156,7 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         if isinstance(X, dd.DataFrame):
             return X.map_partitions(_answer_frame, model, method, meta=_answer_frame(X._meta, model, method))
         if not isinstance(X, da.Array) or X.ndim != 2:
-            raise TypeError(
-                f"X is {article(type(X).__name__)} of Dask, and must be a frame or an array of two dimensions"
-            )
+            raise TypeError(f"X must be a Dask frame or a two-dimensional Dask array, not {article(type(X).__name__)}")
         meta = _empty(model, method)
         one = meta.ndim == 1
         chunks = (X.chunks[0],) if one else (X.chunks[0], (meta.shape[1],))

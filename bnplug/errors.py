@@ -65,7 +65,7 @@ class UnknownMethodError(LookupError):
 
 
 class AmbiguousNameError(UnknownMethodError):
-    """Methods of several distributions have that name; each goes by ``distribution:name``."""
+    """Several distributions have a method with this name; each is available as ``distribution:name``."""
 
 
 class ContractError(TypeError):

@@ -114,7 +114,7 @@ def read_plain(path: _Path, pipes: bool = False, limit: int | None = None) -> by
         if pipes and stat.S_ISFIFO(status.st_mode):
             return _first_byte(file.fileno()) + file.read()
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder")
+            raise OSError(errno.EINVAL, "it is not a regular file, but a device, a pipe or a folder")
         if limit is not None and status.st_size > limit:
             raise OSError(errno.EFBIG, f"it has {status.st_size:,} bytes; the limit is {limit:,}")
         return file.read()
@@ -144,7 +144,7 @@ def _first_byte(descriptor: int) -> bytes:
         with suppress(BlockingIOError):
             first = os.read(descriptor, 1)
             if not first:
-                raise OSError(errno.EINVAL, "it is a pipe that nobody writes to")
+                raise OSError(errno.EINVAL, "it is a pipe without a writer")
     os.set_blocking(descriptor, True)
     return first
 

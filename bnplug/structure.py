@@ -62,7 +62,7 @@ class Structure:
         if len(families) != len(numbers) or any(p not in numbers for family in families for p in family):
             raise ValueError(
                 f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}; "
-                f"they are {[list(family) for family in families]}"
+                f"got {[list(family) for family in families]}"
             )
         if len(set(names)) < len(names):
             raise ValueError(f"names are not distinct: {list(names)}")
@@ -202,7 +202,7 @@ def _lists_parents(graph: Any, table: HasNames) -> bool:
 def _edges_by_name(graph: Any, table: HasNames) -> list[Edge]:
     """Return the edges of a graph object or of a list of edges, without those of columns that the table omits."""
     if hasattr(graph, "is_directed") and not graph.is_directed():
-        raise ValueError("the graph is undirected; directed edges say which end is the parent")
+        raise ValueError("the graph is undirected; give directed edges, from parent to child")
     nodes, edges = getattr(graph, "nodes", ()), getattr(graph, "edges", graph)
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise TypeError(
@@ -346,7 +346,7 @@ class Learned:
             for edge, probability in result.edge_probabilities.items():
                 u, v = _positions(edge, tuple(table.names))
                 if u == v or not 0 <= probability <= 1:
-                    raise ValueError(f"the edge {edge!r} has the probability {probability!r}, not one from 0 to 1")
+                    raise ValueError(f"the edge {edge!r} has the probability {probability!r}; it must be from 0 to 1")
                 probabilities[table.names[u], table.names[v]] = float(probability)
         others = tuple(Structure.of(other, table) for other in result.alternatives)
         return cls(

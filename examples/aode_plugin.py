@@ -4,8 +4,8 @@ A classifier and a discretizer of your own
 
 Not every classifier is a single network. This plugin provides AODE, which averages one-dependence estimators (Webb,
 Boughton and Wang: Not so naive Bayes, 2005), and a discretizer for it. This script writes, installs, checks, lists,
-compares, saves and loads both. Everything happens in a temporary folder, and separate processes use what is installed
-there.
+compares, saves and loads both. Everything happens in a temporary folder, and separate processes use the installed
+package.
 
 Run: ``python examples/aode_plugin.py`` (needs pip and hatchling)
 """
@@ -89,14 +89,14 @@ _COUNTS = "counts"
 class AODE(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The mean over features i of P(c, x_i) times the product of P(x_j | c, x_i).
 
-    A feature is a parent where its value is known and frequent. Naive Bayes predicts rows without such a value.
+    A feature is a parent if its value is known and frequent. Rows without such a value are predicted by naive Bayes.
 
     Parameters
     ----------
     min_count : float
-        The fewest training rows of a value that is a parent.
+        The minimum number of training rows with a value for its feature to be a parent.
     discretizer : str, (str, mapping) or transformer
-        Makes numeric columns discrete.
+        Cuts numeric columns into bins.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class AODE(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coder_ : BayesianNetworkClassifier
         Naive Bayes on the same columns.
     counts_ : array of shape (classes, states, states)
-        The number of rows of a class with two states; the states of all features are concatenated.
+        The number of rows with each class and pair of states; the states of all features are concatenated.
     """
 
     components = {"discretizer": "discretizer"}  # parameters that hold a component, and their kinds

@@ -24,7 +24,7 @@ model = bnplug.BayesianNetworkClassifier(structure="tan", parameters="ml")
 print(f"tan, by name: {model.fit(X_train, y_train).score(X_test, y_test):.3f}")
 
 # %%
-# As instances: a search, what it maximises, and the parameters on the structure it finds.
+# As instances: a search, what it maximizes, and the parameters on the structure it finds.
 score = bnplug.score_function("cmdl")
 search = bnplug.structure_learner("hill-climb", score=score, start="nb", max_parents=2)
 model = bnplug.BayesianNetworkClassifier(search, bnplug.parameter_learner("ml", alpha=5.0))

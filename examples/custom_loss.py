@@ -9,8 +9,8 @@ Run: ``python examples/custom_loss.py``
 """
 
 # %%
-# The data are the final boards of tic-tac-toe. Predicting a win that is none costs ten times as much as the opposite
-# error.
+# The data are the final boards of tic-tac-toe. Predicting a win that did not happen costs ten times as much as the
+# opposite error.
 from typing import Any
 
 import numpy as np

@@ -9,7 +9,7 @@ Run: ``python examples/export_networks.py`` (needs pyagrum)
 """
 
 # %%
-# A TAN whose parameters maximise the conditional likelihood, where ``bnplug-ccbn`` is installed. Such parameters do not
+# A TAN whose parameters maximize the conditional likelihood, where ``bnplug-ccbn`` is installed. Such parameters do not
 # sum to one by themselves; on a TAN there is always a network with the same posterior, and that is what is exported.
 import tempfile
 from pathlib import Path

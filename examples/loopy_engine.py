@@ -4,7 +4,7 @@ An engine that approximates
 
 Loopy belief propagation in one file: variables and tables send each other messages until these no longer change. On
 trees the answers are exact; on other networks they are approximate, at a cost that is linear in the number of tables.
-The conformance kit demands exactly that of a deterministic engine with ``exact=False``.
+The conformance kit demands this of a deterministic engine with ``exact=False``.
 
 Run: ``python examples/loopy_engine.py``
 """

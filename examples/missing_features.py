@@ -2,7 +2,7 @@
 Missing features
 ================
 
-Accuracy against the share of missing features: a TAN that marginalises them exactly, and an SVM with mean imputation.
+Accuracy against the share of missing features: a TAN that marginalizes them exactly, and an SVM with mean imputation.
 
 The models are trained on half of the complete rows; each draw hides a random share of the cells of the other
 half. The picture shows the mean accuracy and its spread.
@@ -48,7 +48,7 @@ def main(path=None, picture=None, draws="20"):
     X, y = load(path)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
     models = {
-        "TAN, missing features marginalised": BayesianNetworkClassifier("tan"),
+        "TAN, missing features marginalized": BayesianNetworkClassifier("tan"),
         "SVM, missing features imputed by the mean": make_pipeline(SimpleImputer(), StandardScaler(), SVC(C=10)),
     }
     figure, axes = plt.subplots(figsize=(7, 4.5))

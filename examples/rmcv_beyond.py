@@ -2,7 +2,7 @@
 Risk minimisation beyond 0/1
 ============================
 
-RMCV (Kelner and Lerner 2012) minimises the 0/1 loss in cross validation by hill climbing, and ends with
+RMCV (Kelner and Lerner 2012) minimizes the 0/1 loss in cross validation by hill climbing, and ends with
 maximum-likelihood parameters. The paper names three things to try: another loss, another search, and discriminative
 parameters. Here each is one argument.
 
@@ -75,6 +75,6 @@ for name, parameters in {"omi": {"k": 2}, "sa": {}}.items():
         tell(f"rmcv, searched by {name}", structure_learner(name, score="rmcv", **parameters))
 
 # %%
-# Any parameter learner after it, here one that maximises the conditional likelihood.
+# Any parameter learner after it, here one that maximizes the conditional likelihood.
 if any(method.name == "ccbn-w" for method in registry.methods("parameter learner")):
     tell("RMCV, discriminative parameters", "rmcv", parameter_learner("ccbn-w", l2=1.0))

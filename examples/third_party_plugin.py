@@ -4,7 +4,7 @@ A whole third-party plugin
 
 Three files make a score that every search and every classifier can use. This script writes the files of a distribution,
 installs it, checks it with the conformance kit, and uses it. Everything happens in a temporary folder, and separate
-processes use what is installed there.
+processes use the installed package.
 
 Run: ``python examples/third_party_plugin.py`` (needs pip and hatchling)
 """

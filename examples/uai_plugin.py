@@ -52,7 +52,7 @@ def bnplug_formats() -> Iterator[bnplug.NetworkFormat]:
 
 
 # %%
-# A command is a click command. As the files have no names, this one says which number is which variable and state.
+# A command is a click command. As the files have no names, this command prints the number of each variable and state.
 @click.command("uai-numbers")
 @click.argument("model")
 def uai_numbers(model: str) -> None:
@@ -68,7 +68,7 @@ def bnplug_commands() -> Iterator[click.Command]:
 
 
 # %%
-# That is the plugin. As a script, the file uses itself in a separate process.
+# The plugin is complete. Run as a script, the file loads itself as a plugin in separate processes.
 if __name__ == "__main__":
     import subprocess
     import sys

@@ -68,7 +68,7 @@ def test_a_component_and_its_parameters_are_set_together():
 
 
 def test_what_is_no_component_has_no_parameters_of_its_own():
-    with pytest.raises(ValueError, match="'verbose' of Seeker has no parameters"):
+    with pytest.raises(ValueError, match="'verbose' of Seeker has no nested parameters"):
         Seeker().set_params(verbose__x=1)
 
 

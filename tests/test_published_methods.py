@@ -192,7 +192,7 @@ def test_smoothing_learns_from_missing_cells_by_em():
     assert model.n_iter_ > 1
     assert (np.diff(path) > 0).all()
     assert model.tables_.normalized
-    with pytest.raises(ValueError, match="needs all rows at once"):
+    with pytest.raises(ValueError, match="needs several passes over all rows"):
         model.parameters_.partial_fit(model.schema_, Structure(model.schema_.names, [[2], [0, 2], []]))
 
 

@@ -60,7 +60,7 @@ def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
             learned = Learned(Structure.of(model.structure, table))
         except TypeError:
             known = "a name, a learner, a Structure, a DAG or a list of edges (parent, child)"
-            raise TypeError(f"structure is {known}, not {model.structure!r}") from None
+            raise TypeError(f"structure must be {known}, not {model.structure!r}") from None
         except ValueError as error:
             raise ValueError(f"structure: {error}") from None
     check_size(table, learned.structure.parents, model.max_parameters)
@@ -90,7 +90,7 @@ def _check_fewest(model: Any, table: Table, learner: Any) -> None:
     if fewest > model.max_parameters:
         largest = max(table.features, key=lambda v: table.cards[v])
         raise ValueError(
-            f"{type(learner).__name__} finds a structure of at least {fewest:,} parameters, over "
+            f"{type(learner).__name__} finds a structure with at least {fewest:,} parameters, more than "
             f"max_parameters={model.max_parameters:,}; the column with the most states is "
             f"{table.names[largest]!r}: {table.cards[largest]:,}. Use fewer parents, fewer states, or a larger "
             "max_parameters"

@@ -174,7 +174,7 @@ class FitMixin(PredictMixin):
         self.tables_ = tables
         engine = self.engine
         if isinstance(engine, Unavailable):  # of a loaded model
-            warn_outside(f"{engine!r}; the built-in engine answers in its place", PluginWarning)
+            warn_outside(f"{engine!r}; the built-in engine 'elimination' is used instead", PluginWarning)
             engine = "elimination"
         self.engine_ = component("engine", engine, self)
         compiled = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
@@ -262,14 +262,14 @@ class FitMixin(PredictMixin):
         sample_weight: npt.ArrayLike | None = None,
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> Self:
-        """Learn from more rows: the counts from which parameters are estimated add up.
+        """Learn from more rows, by adding to the counts from which parameters are estimated.
 
         The parameter learner must have ``partial_fit``, as ``backoff``, ``ml`` and all other subclasses of
         :class:`bnplug.CountsLearner` do.
 
         The first part determines the structure (unless it is given), the bins of numeric columns and the states of all
         others, as :meth:`fit` does; a first call of :meth:`fit` counts as the first part. In later parts, values that
-        are not states are unseen, also whole numbers, which in prediction belong to the nearest state. With
+        are not states are unseen, even whole numbers, which in prediction belong to the nearest state. With
         ``missing="value"``, missing cells of a column that had none at first are ignored with a warning.
 
         The model is, to the last bit, that of :meth:`fit` on all rows with this structure and these states (for
@@ -280,10 +280,10 @@ class FitMixin(PredictMixin):
         X, y, sample_weight
             As for :meth:`fit`; every row has a class, and weights are on the same scale in all parts.
         classes : array-like
-            All classes that may ever come; needed at first, and then the same or nothing.
+            All classes that any part may contain; required at first, and then the same or None.
         states : dict of str to sequence, optional
-            At first: the states that columns may have in later rows, besides those that they have now. Later nothing,
-            or states that are known.
+            At first: the states that columns may have in later rows, besides those that they have now. Later: None,
+            or only known states.
 
         Examples
         --------
@@ -299,7 +299,7 @@ class FitMixin(PredictMixin):
         check_unseen(self.unseen)
         check_calibrate(self.calibrate)
         if MissingPolicies.of(self.missing).of_table == "em":
-            raise ValueError('missing="em" needs all rows at once, again and again: use fit, or fit_files')
+            raise ValueError('missing="em" needs several passes over all rows: use fit, or fit_files')
         if isinstance(self.class_weight, str):
             raise ValueError(f"class_weight={self.class_weight!r} needs all rows at once; give weights as a dict")
         if _check_partial_fit_first_call(self, classes):
@@ -318,7 +318,7 @@ class FitMixin(PredictMixin):
             self._note_table(table, encoder)
             return self._learn(table, self._no_folds, more_rows=True)
         except BaseException:
-            # Or the next rows would be taken for later ones.
+            # Otherwise the next call would count as a later part.
             del self.classes_
             raise
 
@@ -326,7 +326,7 @@ class FitMixin(PredictMixin):
         learner = self.parameters_
         if not hasattr(learner, "partial_fit") or not hasattr(learner, "counts_"):
             raise ValueError(
-                "this model has no counts to add to: it was loaded or made of tables, or its parameters are no counts; "
+                "the model has no counts to add to: it was loaded, made from tables, or not learned from counts; "
                 f"fit or partial_fit it first, with parameters that support partial_fit; {_learned_in_parts()}"
             )
         table = self._table(X, y, sample_weight)

@@ -42,7 +42,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
     def decide(self, probabilities: FloatArray) -> IntArray:
         """Return the positions in ``classes_`` that are predicted for rows of :meth:`predict_proba`.
 
-        These are the most probable classes or, with `costs`, those of least expected cost; of ties, the first.
+        These are the most probable classes or, with `costs`, those of least expected cost; in a tie, the first.
         """
         return least_expected_cost(probabilities, self.costs_)
 
@@ -134,7 +134,7 @@ def _from_array(costs: Any, labels: list[Any]) -> FloatArray:
         matrix = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"costs={costs!r} is no matrix of numbers, nor a dict; rows are true classes, columns predicted ones"
+            f"costs={costs!r} is neither a matrix of numbers nor a dict; rows are true classes, columns predicted ones"
         ) from None
     if matrix.shape != (len(labels), len(labels)):
         raise ValueError(
@@ -148,20 +148,22 @@ def _from_dict(costs: Mapping[Any, Any], labels: list[Any], warn: bool) -> Float
     given = {(label, label): 0.0 for label in labels} | dict(_pairs(costs))
     unknown = list(dict.fromkeys(label for pair in given for label in pair if label not in labels))
     if unknown and warn:
-        message = f"costs name {unknown}, which training has not among the classes {labels}; ignored"
+        message = f"costs name {unknown}, which the classes {labels} do not contain; they are ignored"
         warn_outside(message, UnseenValueWarning)
     matrix = np.empty((len(labels), len(labels)))
     for cell, (true, predicted) in zip(np.ndindex(matrix.shape), product(labels, labels), strict=True):
         if (true, predicted) not in given:
             raise ValueError(
-                f"costs do not say what a true {true!r} predicted as {predicted!r} costs"
-                + (f"; they name {unknown}, and the classes are {labels}" if unknown else "")
+                f"costs lack the cost of predicting {predicted!r} if the class is {true!r}"
+                + (f"; they name {unknown}, but the classes are {labels}" if unknown else "")
             )
         cost = given[true, predicted]
         try:
             matrix[cell] = cost
         except (TypeError, ValueError):
-            raise ValueError(f"costs: a true {true!r} predicted as {predicted!r} costs {cost!r}, no number") from None
+            raise ValueError(
+                f"costs: a true {true!r} predicted as {predicted!r} costs {cost!r}, not a number"
+            ) from None
     return matrix
 
 

@@ -44,7 +44,7 @@ def rows_for(model: Any, frame: pd.DataFrame, target: str | None, ids: Sequence[
     if hint:
         raise ValueError(f"the only column is {frame.columns[0]!r}, which the model does not have.{hint}")
     if told:
-        warn_outside(f"columns {told} were not there in training; they are ignored", BnplugWarning)
+        warn_outside(f"columns {told} were not in the training data; they are ignored", BnplugWarning)
     X, y = frame[used], frame[target] if target in frame.columns else None
     if hasattr(model, "encoder_"):
         # A number among text is the number that the model knows.

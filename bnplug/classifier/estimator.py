@@ -50,21 +50,21 @@ class BayesianNetworkClassifier(FitMixin):
     class_weight : dict, "balanced" or None
         As in scikit-learn. Weights must be finite and at least 0; rows of a class of weight 0 are ignored.
     missing : {"ignore", "em", "drop", "value", "error"} or dict of str to these
-        Missing cells in training: each table counts the rows in which its variables are known; all known cells are used
-        by EM; incomplete rows are dropped; missing becomes a state; or an error names the columns. A dict has the
-        policies of columns by name, and under ``"*"`` that of all others, by default "ignore". "ignore" and "em"
-        concern the whole table, so only one of them can be used: ``{"age": "value", "*": "em"}``.
+        Missing cells in training. "ignore": each table counts the rows in which its variables are known. "em": EM uses
+        all known cells. "drop": incomplete rows are dropped. "value": missing is a state. "error": they are refused. A
+        dict has the policies of columns by name, and under ``"*"`` that of all others, by default "ignore". "ignore"
+        and "em" concern the whole table, so only one of them can be used: ``{"age": "value", "*": "em"}``.
     unseen : {"missing", "error"}
-        Values that training did not see are treated as missing with a warning, or are an error.
+        Values that do not occur in training are treated as missing with a warning, or are an error.
     unlabeled : label, optional
         With ``missing="em"``, the label that marks rows without a class, such as -1; a missing label does so too. Such
         rows do not affect where numbers are cut.
     on_useless : {"drop", "error"}
         Columns without any value, and identifiers: text columns with nearly all values distinct (with "error": more
-        than half), and such whole numbers in a column named like an identifier (``id``, ``customerId``, ``ticket no``).
-        They are left out with a warning, or refused. Columns in `categorical_features` are never identifiers.
+        than half), and whole numbers likewise, if the column is named as such (``id``, ``customerId``, ``ticket no``).
+        They are omitted with a warning, or refused. Columns in `categorical_features` are never identifiers.
     max_categories : int or None
-        The most states of a discrete column; the rarest are pooled as the state ``"other"``, which counts too.
+        The maximum number of states of a discrete column; the rarest are pooled as ``"other"``, which counts too.
     min_frequency : "auto", int, float or None
         States of a discrete column in fewer rows (a float: a smaller share of the rows with a value) are pooled as
         ``"other"``, with all unseen values. ``"auto"``, without `max_categories`: fewer than 30 rows, in columns of
@@ -72,7 +72,7 @@ class BayesianNetworkClassifier(FitMixin):
         with the class.
     dates : {"parts", "drop", "error"}
         Points in time become features for year, month, day, weekday (0 is Monday), hour and minute, if they vary, such
-        as ``when.month``, and durations become seconds; or such columns are left out, or refused.
+        as ``when.month``, and durations become seconds; or such columns are omitted, or refused.
     engine : str or Engine
         Computes answers if features are missing: a registered name, that name with parameters, or an instance.
     costs : array-like of shape (classes, classes) or dict, optional

@@ -97,21 +97,21 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : BayesianNetworkClassifier, or a classifier of a plugin
-        One of a plugin is registered, and has the two methods of :class:`bnplug.SavesState`. If it has ``target_``,
-        the name of the column of the class, or ``column_kinds_``, the kind of each feature (``"text"``, ``"number"`` or
-        ``"date"``), that is kept, so that ``bnplug predict`` and ``evaluate`` read files by it.
+        A classifier of a plugin must be registered, and have the two methods of :class:`bnplug.SavesState`. If it has
+        ``target_``, the name of the class column, or ``column_kinds_``, the kind of each feature (``"text"``,
+        ``"number"`` or ``"date"``), they are saved too, and ``bnplug predict`` and ``evaluate`` read files by them.
     path : path
         A new folder, an empty one, or one with a model of bnplug, which is replaced.
 
     Raises
     ------
     ValueError
-        If something else is there, which is left as it is, or a parameter is a number that no folder may contain.
+        If `path` contains other files, which are left unchanged, or a parameter is a number too large for a folder.
     TypeError
         If the classifier could not be loaded again: its class is not registered, it cannot save its state, or a state
-        label is no text, number or truth value.
+        label is not text, a number or a truth value.
     PluginError
-        If a plugin's classifier fails to say its state.
+        If `saved_state` of a plugin's classifier fails.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     params = parameters_to_json(model.get_params(deep=False), component_kinds(type(model)))
     for name, value in params.items():
         if _has_huge_number(value):
-            raise ValueError(f"{name} contains a whole number too large for a model folder, which may hold up to 1e308")
+            raise ValueError(f"{name} contains a whole number too large for a model folder; the limit is 1e308")
     if method is None:
         written = model_folder.SavedModel(None, params, *model.saved_state())
     else:
@@ -203,7 +203,7 @@ def _saved_by(model: Any) -> Any:
         return method
     if isinstance(model, BayesianNetworkClassifier):
         raise TypeError(
-            f"{name} derives from BayesianNetworkClassifier, which is what loading would make of it. Register it as a "
+            f"{name} derives from BayesianNetworkClassifier, and would be loaded as one. Register it as a "
             "classifier of a plugin (hook bnplug_classifiers), or save a BayesianNetworkClassifier"
         )
     raise TypeError(
@@ -221,11 +221,11 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
     except UnknownMethodError as error:
         raise PluginError(f"{path} cannot be loaded: {printable(error)}") from None
     if method.kind != Kind.CLASSIFIER:
-        raise ValueError(f"{method.kind} {method.name!r} is no classifier")
+        raise ValueError(f"{method.kind} {method.name!r} is not a classifier")
     made = registry.make(method, params)
     who = registry.origin(made)
     if not isinstance(made, SavesState):
-        raise ContractError(f"{who} has no restore_state, so that {path} cannot be loaded")
+        raise ContractError(f"{path} cannot be loaded, because {who} has no restore_state")
     restored = _contained(f"restore_state of {path}", lambda: made.restore_state(saved.state, saved.arrays), who)
     if type(restored) is not type(made) or not hasattr(restored, "classes_"):
         raise ContractError(f"{who}: restore_state must return the fitted classifier, not {restored!r}")

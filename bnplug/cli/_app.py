@@ -27,7 +27,7 @@ from bnplug.errors import one_line, printable
 
 # The commands, in the order of the help.
 _SECTIONS = {
-    "Make a model, and ask it": (
+    "Build and query models": (
         "fit", "predict", "query", "next", "evaluate", "show", "report", "explore", "export", "import",
     ),
     "Experiments": ("demo", "compare", "datasets", "reproduce"),

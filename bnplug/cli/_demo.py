@@ -192,7 +192,7 @@ def _files(model: Any, X: Any, y: Any, path: Path) -> list[str]:
         model.to_bif(path.with_suffix(".bif"))
         kept.append(".bif (network)")
     except bnplug.NotRepresentableError:
-        kept.append("no .bif, since these parameters are no network")
+        kept.append("no .bif, because these parameters do not form a network")
     return kept
 
 

@@ -77,7 +77,7 @@ def _plugins() -> Iterator[str]:
         yield from plugin.clashes
     for one in recipes.availabilities():
         if not one.available:
-            yield f"recipe {one.recipe.name} cannot be made: {one.reason}"
+            yield f"recipe {one.recipe.name} is not available: {one.reason}"
 
 
 def _threads() -> Iterator[str]:
@@ -90,7 +90,7 @@ def _threads() -> Iterator[str]:
     for pool in threadpoolctl.threadpool_info():
         yield f"{pool['internal_api']} {pool['version'] or ''} ({pool['user_api']}): {pool['num_threads']} threads"
     kept_in = str(index_rows.stats.cache_path).replace(os.path.expanduser("~"), "~")
-    yield f"compiled kernels are kept in {kept_in}" if kept_in else "compiled kernels are kept nowhere"
+    yield f"compiled kernels are cached in {kept_in}" if kept_in else "compiled kernels are not cached"
     given = [f"{name}={os.environ[name]}" for name in _SETTINGS if name in os.environ]
     yield "environment: " + (", ".join(given) or "nothing set")
 
@@ -112,14 +112,14 @@ def _checks() -> Iterator[tuple[str, Check]]:
 
     elimination, cr = registry.find("engine", "elimination"), registry.find("score function", "cr")
     yield (
-        "answers are those of enumeration, also with features missing",
+        "answers agree with enumeration, also with missing features",
         partial(_check_method, cast("Method", elimination), "check_log_joint_agrees"),
     )
     yield (
         "the number of threads does not change a result",
         partial(_check_method, cast("Method", cr), "check_n_jobs_does_not_matter"),
     )
-    yield "a model that is saved and loaded answers the same", _check_files
+    yield "a saved and loaded model gives the same answers", _check_files
     for kind in registry.CONTRACTS:
         for method in registry.methods(kind):
             yield f"{kind} {registry.name_of(method)}", partial(_check_method, cast("Method", method))

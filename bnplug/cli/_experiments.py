@@ -51,7 +51,7 @@ _INSTALL = f"The reproductions of five papers are a plugin: pip install {_PAPERS
 @click.option("--random-state", type=int, default=0, show_default=True, help="The seed of folds and methods.")
 @click.option("--n-jobs", type=int, help="Folds in parallel.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-@click.option("--html", "page", type=PATH, metavar="FILE", help="One HTML page to read, too.")
+@click.option("--html", "page", type=PATH, metavar="FILE", help="Also write one HTML page.")
 @click.option("-o", "--output", required=True, type=PATH, help="The folder of the results.")
 def compare_command(
     methods: str,

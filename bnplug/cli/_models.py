@@ -51,12 +51,12 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
     "--recipe",
     "method",
     help="A recipe, a plugin's classifier, a structure learner, or a composition such as tan+ccbn-w or hill-climb[cr]; "
-    "other options win over it.",
+    "other options override it.",
     shell_complete=_reading.complete_methods("recipe", "classifier", "structure learner"),
 )
 @_component_option("--structure", "tan", "structure learner")
 @_component_option("--parameters", "backoff", "parameter learner")
-@_component_option("--discretizer", "what the parameters want, log2-quantile for backoff, mdl for ml", "discretizer")
+@_component_option("--discretizer", "by the parameters: log2-quantile for backoff, mdl for ml", "discretizer")
 @click.option(
     "--missing",
     type=_Way(["ignore", "em", "drop", "value", "error"]),

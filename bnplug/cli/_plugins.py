@@ -101,14 +101,14 @@ def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], 
         called, methods = _called(name), [method for method in _called(name) if method in methods]
         if not methods:
             kinds = " and ".join(f"a {method.kind}" for method in called)
-            raise ValueError(f"{name!r} is {kinds}, and not among the methods that --kind and --that select")
+            raise ValueError(f"{name!r} is {kinds}, but does not match --kind and --that")
     if as_json:
         click.echo(json.dumps([_details(method) for method in methods], indent=2))
     elif name is not None:
         for method in methods:
             _describe(method)
     elif not methods:
-        click.echo("no installed method has what --kind and --that select", err=True)
+        click.echo("no installed method matches --kind and --that", err=True)
     else:
         for listed, group in groupby(methods, key=lambda method: method.kind):
             print_title(f"{listed}s:")
@@ -261,7 +261,7 @@ def new_plugin(name: str, kind: str = "score", directory: Path | None = None) ->
     name = _checked_name(name, kind)
     target = Path(f"bnplug-{name}") if directory is None else directory
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"{target} is there already, and not empty; give another DIR, or remove it")
+        raise FileExistsError(f"{target} exists and is not empty; choose another DIR, or remove it")
     target.parent.mkdir(parents=True, exist_ok=True)
     # Written elsewhere and renamed, so that there is a whole plugin or none.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-plugin-") as scratch:
@@ -300,10 +300,10 @@ def _checked_name(given: str, kind: str) -> str:
     for method in registry.methods(kind):
         if normalize(method.name) == name:
             origin = f"{method.kind} {method.name!r} already, from {registry.provider(method)}"
-            raise ValueError(f"there is a {origin}; take another name")
+            raise ValueError(f"there is a {origin}; choose another name")
     for info in registry.plugins():
         if normalize(info.distribution) == f"bnplug-{name}":
-            raise ValueError(f"a plugin of that name is installed already: {info}; take another name")
+            raise ValueError(f"a plugin of that name is installed already: {info}; choose another name")
     return name
 
 

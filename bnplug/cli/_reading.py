@@ -133,7 +133,7 @@ class Given:
             name, there = self.target or getattr(model, "target_", None), list(rows.X.columns)
             if name is None:
                 raise ValueError(f"the model does not say which column is its class: --target, one of {there}")
-            raise ValueError(f"{self.data[0]}: there is no column {name!r}, the class of the model; there are {there}")
+            raise ValueError(f"{self.data[0]}: there is no column {name!r}, the class of the model; columns: {there}")
         return rows.X, rows.y
 
     def batches(self, model: Any, paths: list[Path], ids: Sequence[str] = ()) -> Iterator[Rows]:
@@ -186,7 +186,7 @@ def check_names(names: Iterable[str], columns: Sequence[str], option: str, data:
         if name not in columns:
             hint = _separator_hint(columns) or did_you_mean(name, columns)
             raise ValueError(
-                f"{data}: {option} names {name!r}, and there is no such column.{hint} There are {list(columns)}"
+                f"{data}: {option} names {name!r}, which is not a column.{hint} The columns are {list(columns)}"
             )
 
 
@@ -207,7 +207,7 @@ def take_target(frame: pd.DataFrame, target: str, data: Path) -> tuple[pd.DataFr
 
     names = list(frame.columns)
     if target not in names:
-        raise ValueError(f"{data}: target {target!r} is not a column; there are {names}.{_separator_hint(names)}")
+        raise ValueError(f"{data}: target {target!r} is not a column; the columns are {names}.{_separator_hint(names)}")
     return frame.drop(columns=target), frame[target]
 
 

@@ -92,7 +92,7 @@ class KernelCache:
             tried = " or ".join(map(str, folders))
             _warn_once(
                 "kept nowhere",
-                f"compiled kernels are kept nowhere, because bnplug cannot write to {tried}: each process compiles "
+                f"compiled kernels cannot be cached, because bnplug cannot write to {tried}: each process compiles "
                 "them again. Set NUMBA_CACHE_DIR to a folder that you can write to",
             )
         elif taken is not None:

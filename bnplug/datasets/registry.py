@@ -215,7 +215,7 @@ def _find_files(folder: Path) -> dict[str, tuple[Path, ...]]:
             continue
         name = _stem(path)
         if name in files:
-            raise ValueError(f"{folder}: {files[name][0].name} and {path.name} claim one name; remove one of them")
+            raise ValueError(f"{folder}: {files[name][0].name} and {path.name} have one data set name; remove one")
         files[name] = (path,)
     stems = [name.removesuffix("-train") for name in files if name.endswith("-train")]
     pairs = {
@@ -293,7 +293,7 @@ def _read(path: Path, nominal: list[str] | Literal["ALL"] | None, options: dict[
     unknown = [column for column in columns if column not in frame.columns]
     if unknown:
         hint = did_you_mean(unknown[0], frame.columns)
-        raise ValueError(f"{path}: {_MANIFEST} lists {unknown} as nominal, and there are no such columns.{hint}")
+        raise ValueError(f"{path}: {_MANIFEST} lists {unknown} as nominal, which are not columns.{hint}")
     others = [column for column in frame.columns if column not in (*columns, target)]
     if any(is_numeric(frame[column]) for column in columns) or not all(is_numeric(frame[column]) for column in others):
         options = {**options, "numbers": [*options.get("numbers", ()), *others]}

@@ -113,7 +113,7 @@ def _load(item: Any, number: int, data_dir: Any) -> library.Dataset:
     if isinstance(data, library.Dataset):
         return data
     if not isinstance(data, tuple | list) or len(data) != 2:
-        raise TypeError(f"a data set is a name, a Dataset or a pair (X, y), not {type(data).__name__}")
+        raise TypeError(f"expected a name, a Dataset or a pair (X, y), not {type(data).__name__}")
     name = f"data{number}"
     X, y = to_frame(data[0], name), data[1]
     if len(X) != len(y):

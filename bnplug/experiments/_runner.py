@@ -117,7 +117,7 @@ def _run(job: Job, sequential: bool) -> tuple[dict[str, float], IntArray]:
     train, test = data.splits[job.fold]
     X_train, y_train, X_test = data.X.iloc[train], data.y.iloc[train], data.X.iloc[test]
     if y_train.nunique() == 1:
-        warnings.warn(f"the training rows have but one class, {y_train.iloc[0]!r}", BnplugWarning, stacklevel=2)
+        warnings.warn(f"the training rows have only one class, {y_train.iloc[0]!r}", BnplugWarning, stacklevel=2)
         model = DummyClassifier()
     else:
         model = prepare(job.estimator, X_train, data.categorical_features, job.missing, job.seed, sequential)

@@ -66,7 +66,7 @@ def _resolve(owner: Any, parameter: str, spec: Any) -> Any:
     kinds = component_kinds(type(owner))
     if parameter not in kinds:
         raise ValueError(
-            f"parameter {parameter!r} of {type(owner).__name__} has no parameters of its own. If it holds a component, "
+            f"parameter {parameter!r} of {type(owner).__name__} has no nested parameters. If it holds a component, "
             f'declare its kind in the class: components = {{"{parameter}": "score"}}'
         )
     return registry.build(kinds[parameter], spec)

@@ -356,7 +356,7 @@ def check_descriptor(descriptor: Descriptor) -> None:
     if not _is_text(name):
         raise ContractError(f"the name of {article(kind)} must be a non-empty string, not {name!r}")
     if not name.isprintable():
-        raise ContractError(f"the name {name!r} of {article(kind)} has characters that cannot be shown")
+        raise ContractError(f"the name {name!r} of {article(kind)} contains characters that cannot be printed")
     what = f"{kind} {name!r}"
     if type(descriptor.api) is not int or descriptor.api != HOOK_API:
         raise ContractError(

@@ -216,7 +216,7 @@ def _load(plugin: FoundPlugin, others: Iterable[_Loaded]) -> _Loaded:
     loaded = _Loaded(plugin)
     disabled = {normalize(name) for name in os.environ.get("BNPLUG_DISABLE", "").split(",")}
     if disabled & {normalize(plugin.name), normalize(plugin.distribution)}:
-        loaded.status, loaded.causes = "disabled", ["BNPLUG_DISABLE names it"]
+        loaded.status, loaded.causes = "disabled", ["disabled by BNPLUG_DISABLE"]
         return loaded
     try:
         methods, unknown = _call_hooks(loaded)
@@ -245,7 +245,7 @@ def _located(cause: str, error: PluginError | None, plugin: FoundPlugin) -> str:
     """Return the cause of a failure; for a one-file plugin, with its location and a remedy."""
     if plugin.distribution != ONE_FILE:
         return cause
-    remedy = "Correct the file or leave it out" if os.path.exists(plugin.owner) else "Check the path"
+    remedy = "Correct or omit the file" if os.path.exists(plugin.owner) else "Check the path"
     return f"{one_file.located(cause, error and error.__cause__, plugin.owner)}. {remedy}"
 
 
@@ -315,7 +315,7 @@ def _info(loaded: _Loaded, claims: Iterable[Claim], names: Names) -> PluginInfo:
         listed[kind] = (*listed.get(kind, ()), name)
         if name != bare:
             others = " and ".join(names.others(claim))
-            clashes.append(f"its {kind} {bare!r} goes by {name!r}: {others} has that name too")
+            clashes.append(f"its {kind} {bare!r} is available as {name!r}, because {others} has that name too")
     plugin, cause = loaded.plugin, "; ".join(loaded.causes)
     name, distribution, version, cause = map(printable, (plugin.name, plugin.distribution, plugin.version, cause))
     return PluginInfo(name, distribution, version, loaded.status, cause, loaded.hooks, listed, tuple(clashes))

@@ -265,12 +265,12 @@ class _Reader:
         params: dict[str, Any] = {}
         for place, name, value in self._arguments(call):
             if name is None or name in params:
-                self._fail(f"{name!r} is there twice" if name else "a parameter is NAME=VALUE", place)
+                self._fail(f"{name!r} is given twice" if name else "a parameter is NAME=VALUE", place)
             try:
                 params[name] = ast.literal_eval(value)
             except (ValueError, TypeError, MemoryError, RecursionError):
                 written = ast.unparse(value)
-                self._fail(f"{written} is no value; a text is quoted, {name}={written!r}", place)
+                self._fail(f"{written} is not a value; quote text, {name}={written!r}", place)
         self.position = end
         return params
 

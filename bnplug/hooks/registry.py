@@ -215,7 +215,7 @@ def find(kind: str, name: str) -> Descriptor:
         raise UnknownMethodError(_why_unknown(known, name))
     if len(claims) > 1:
         choices = " or ".join(repr(names.qualified(claim)) for claim in claims)
-        raise AmbiguousNameError(f"{len(claims)} plugins bring {article(known)} {name!r}: ask for {choices}")
+        raise AmbiguousNameError(f"{len(claims)} plugins have {article(known)} {name!r}: use {choices}")
     (claim,) = claims
     if not f":{name}".endswith(f":{claim.method.name}"):
         warn_deprecated(f"the {known} {name!r} is called {names.shortest(claim)!r} now")
@@ -251,7 +251,7 @@ def build(kind: str, spec: Any) -> Any:
     contract = _contract(kind)
     if not isinstance(spec, contract):
         raise TypeError(
-            f"{article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
+            f"{kind}: expected a name, a (name, parameters) pair or an instance of {_class(contract)}, got {spec!r}"
         )
     return _checked(spec)
 
@@ -421,7 +421,7 @@ def _contract(kind: str) -> type:
     """Return the class that the methods of a kind implement; a ``ValueError`` if they are not classes."""
     known = Kind(kind)
     if known not in CONTRACTS:
-        raise ValueError(f"{article(known)} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
+        raise ValueError(f"{article(known)} has no class to create by name; these have one: {', '.join(CONTRACTS)}")
     return cast(type, getattr(importlib.import_module("bnplug.contracts"), CONTRACTS[known]))
 
 

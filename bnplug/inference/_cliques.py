@@ -133,9 +133,9 @@ def check_clique(tables: LogTables, names: Sequence[str], limit: float) -> None:
     size = n_cells(tables, names)
     if size > limit:
         raise ValueError(
-            f"summing the missing variables out needs a table over {listed(names)}, {written(size)} cells, above "
+            f"marginalizing the missing variables needs a table over {listed(names)}: {written(size)} cells, more than "
             f"max_clique_size={limit:,}. Raise it if memory allows, use a structure with fewer parents or features "
-            "with fewer states, or take estimates: engine='sampling'"
+            "with fewer states, or use estimates: engine='sampling'"
         )
     if len(names) > _MOST_VARIABLES:
         raise ValueError(

@@ -130,7 +130,7 @@ class CountsLearner(ParameterLearner):
         if not hasattr(self, "counts_"):
             return self.fit(table, structure)
         if table.learned_by_em or hasattr(self, "log_likelihood_path_"):
-            raise ValueError('missing_policy="em" needs all rows at once, again and again: use fit')
+            raise ValueError('missing_policy="em" needs several passes over all rows: use fit')
         return self._fit_more(table, structure)
 
     def _fit_more(self, table: Table, structure: Structure) -> LogTables:

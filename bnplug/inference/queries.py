@@ -74,7 +74,7 @@ def split_evidence(
     known = {name: int(state) for name, state in given.items() if isinstance(state, Integral)}
     for name, state in known.items():
         if not 0 <= state < len(tables.states[name]):
-            raise ValueError(f"evidence {name!r}: {state} is no state of its {len(tables.states[name])}")
+            raise ValueError(f"evidence {name!r}: {state} is not one of its {len(tables.states[name])} states")
     return known, {name: _log_likelihood(tables, name, given[name]) for name in given if name not in known}
 
 
@@ -238,7 +238,7 @@ def _explanation_display(explanation: pd.DataFrame) -> str:
     names, labels = features[:size:n_classes], explanation["row"].tolist()[::size]
     expected = [(name, label) for name in names for label in classes[:n_classes]] * len(cases)
     if explanation.shape[1] != 4 or list(zip(features, classes, strict=True)) != expected:
-        raise ValueError("the frame was changed and is no explanation")
+        raise ValueError("the frame was changed and is no longer an explanation; call explain again")
     shown = zip(labels[:_MOST_CASES], cases, strict=False)
     parts = [part for label, case in shown for part in _contributions(label, names, classes[:n_classes], case)]
     return html.display(*parts, _further(len(cases) - _MOST_CASES, "row"))

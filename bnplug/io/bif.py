@@ -249,7 +249,7 @@ def _column(text: str, parents: list[str], codes: list[dict[str, int]]) -> int:
     column = 0
     for parent, label, known in zip(parents, labels, codes, strict=True):
         if label not in known:
-            raise ModelFileError(f"{label!r} is no state of {parent!r}")
+            raise ModelFileError(f"{label!r} is not a state of {parent!r}")
         column = column * len(known) + known[label]
     return column
 

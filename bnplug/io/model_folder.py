@@ -97,7 +97,7 @@ def check_destination(path: str | PathLike[str]) -> None:
     try:
         check_takes_files(folder)
     except OSError as error:
-        raise ValueError(f"{path} cannot be made: {folder} takes no files: {error.strerror}") from error
+        raise ValueError(f"{path} cannot be created: {folder} is not writable: {error.strerror}") from error
 
 
 def _check_place(path: str | PathLike[str]) -> Path:
@@ -107,9 +107,9 @@ def _check_place(path: str | PathLike[str]) -> Path:
         _current_index(folder)
         existing = next(place for place in (folder, *folder.parents) if _exists(place))
     except OSError as error:
-        raise ValueError(f"{path} cannot be made: {error.strerror}: {error.filename}") from error
+        raise ValueError(f"{path} cannot be created: {error.strerror}: {error.filename}") from error
     if not os.path.isdir(existing) or not os.access(existing, os.W_OK | os.X_OK):
-        raise ValueError(f"{path} cannot be made: {existing} is no folder that you may write to")
+        raise ValueError(f"{path} cannot be created: {existing} is not a folder that you can write to")
     return existing
 
 
@@ -149,14 +149,14 @@ def _check_plain(value: Any, place: str) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise TypeError(f"{place}: the key {key!r} is no text; JSON has no other keys")
+                raise TypeError(f"{place}: the key {key!r} is not text; JSON has no other keys")
             _check_plain(item, f"{place}[{key!r}]")
     elif isinstance(value, list | tuple):
         for i, item in enumerate(value):
             _check_plain(item, f"{place}[{i}]")
     elif value is not None and type(value) not in (bool, int, float, str):
         raise TypeError(
-            f"{place} is {article(type(value).__name__)}, which JSON does not hold; put numbers into arrays"
+            f"{place} is {article(type(value).__name__)}, which JSON cannot represent; put numbers into arrays"
         )
 
 
@@ -244,9 +244,9 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
         content, index = _read_index(folder)
         name, size = index.get("tables"), index.get("tables_bytes")
         if not isinstance(name, str) or Path(name).name != name:
-            raise _damaged(folder, f"{name!r} is no name of a file")
+            raise _damaged(folder, f"{name!r} is not a file name")
         if type(size) is not int or size < 0:
-            raise _damaged(folder, f"{size!r} is no number of bytes")
+            raise _damaged(folder, f"{size!r} is not a number of bytes")
         try:
             numbers = read_plain(folder / name, limit=size)
         except FileNotFoundError as error:
@@ -256,10 +256,10 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
             missed = content
             continue
         except OSError as error:
-            reason = f"{name} is not what its checksum says: {error}" if error.errno == errno.EFBIG else error
+            reason = f"{name} does not match its checksum: {error}" if error.errno == errno.EFBIG else error
             raise _damaged(folder, reason) from error
         if hashlib.sha256(numbers).hexdigest() != index.get("tables_sha256"):
-            raise _damaged(folder, f"{name} is not what its checksum says")
+            raise _damaged(folder, f"{name} does not match its checksum")
         return index, numbers
 
 
@@ -275,7 +275,7 @@ def _current_index(folder: Path) -> dict[str, Any] | None:
         names = os.listdir(folder)
     except FileNotFoundError:
         if folder.is_symlink() and not folder.exists():
-            raise ValueError(f"{folder} is a link that leads nowhere; a model is saved to a folder") from None
+            raise ValueError(f"{folder} is a broken link; a model is saved to a folder") from None
         return None
     except NotADirectoryError:
         file = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
@@ -284,7 +284,7 @@ def _current_index(folder: Path) -> dict[str, Any] | None:
         index = _our_index(folder / _INDEX)
         if index is None:
             raise ValueError(
-                f"{folder / _INDEX} is not a model of bnplug, or a damaged one, and is left as it is; remove it, or "
+                f"{folder / _INDEX} is not a model of bnplug, or is damaged, and is left unchanged; remove it, or "
                 "choose an empty or a new folder"
             )
         return index
@@ -376,7 +376,7 @@ def _read_index(folder: Path) -> tuple[bytes, dict[str, Any]]:
         content = read_plain(folder / _INDEX, limit=MAX_TEXT)
         index = parse_json(content.decode())
     except FileNotFoundError:
-        raise ModelFileError(f"{folder} is no model folder: there is no {_INDEX} in it") from None
+        raise ModelFileError(f"{folder} is not a model folder: it has no {_INDEX}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{folder / _INDEX} cannot be read: {error}") from error
     if not isinstance(index, dict) or index.get("format") != _FORMAT:
@@ -387,5 +387,5 @@ def _read_index(folder: Path) -> tuple[bytes, dict[str, Any]]:
         reads = f"bnplug {bnplug.__version__} reads {_VERSION}"
         raise ModelFileError(f"{folder}: format version {repr(version)[:60]}; {reads}{written_by}")
     if not seal_holds(content, index.get("checksum")):
-        raise _damaged(folder, f"{_INDEX} is not what its checksum says")
+        raise _damaged(folder, f"{_INDEX} does not match its checksum")
     return content, index

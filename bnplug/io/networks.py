@@ -210,9 +210,9 @@ def padded(
     if sum(sizes.values()) > _MAX_PADDED_CELLS:
         name = max(sizes, key=sizes.__getitem__)
         raise NotRepresentableError(
-            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which {format_name} gives "
-            f"a second one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
-            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
+            f"{name!r} and its parents have {numbers[name]} variables of one state, and each needs a second state in "
+            f"{format_name}: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers; "
+            f"the limit for all these tables is {_MAX_PADDED_CELLS:,}. Omit columns of one state, or write XMLBIF"
         )
     all_variables = dict(variables)
     for name in single:
@@ -270,11 +270,11 @@ def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], lin
     """Return the shape ``(*parents, node)`` of a table; raise a ``ModelFileError`` if the family is invalid."""
     unknown = [variable for variable in (node, *parents) if variable not in cards]
     if unknown:
-        raise ModelFileError(f"line {line}: {unknown[0]!r} in the table of {node!r} is no declared variable")
+        raise ModelFileError(f"line {line}: {unknown[0]!r} in the table of {node!r} is not a declared variable")
     if len({node, *parents}) != len(parents) + 1:
         raise ModelFileError(f"line {line}: the table of {node!r} names a variable twice")
     if len(parents) > _MAX_PARENTS:
-        raise ModelFileError(f"line {line}: {node!r} has {len(parents)} parents, over {_MAX_PARENTS}")
+        raise ModelFileError(f"line {line}: {node!r} has {len(parents)} parents, more than {_MAX_PARENTS}")
     return tuple(cards[variable] for variable in (*parents, node))
 
 
@@ -343,7 +343,7 @@ def _missing_state(name: str, properties: Mapping[str, str], states: Sequence[St
         label = _decode(text)
         if label in states:
             return label
-    raise ModelFileError(f"variable {name!r} has a damaged property {_MISSING}, no state of it: {text[:60]!r}")
+    raise ModelFileError(f"variable {name!r} has a damaged property {_MISSING}, not a state: {text[:60]!r}")
 
 
 def _cuts(name: str, properties: Mapping[str, str], labels: Sequence[State]) -> list[float] | None:

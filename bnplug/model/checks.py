@@ -45,7 +45,7 @@ def check_tables(tables: Any, table: Table, structure: Structure, learner: objec
         expected = tuple(table.names[p] for p in structure.parents[v])
         if tables.tables[name].parents != expected:
             raise ContractError(
-                f"{origin(learner)}: {name!r} has parents {tables.tables[name].parents}, in the structure {expected}"
+                f"{origin(learner)}: {name!r} has parents {tables.tables[name].parents}; the structure: {expected}"
             )
     checked = tables.with_target(table.target)
     if not checked.normalized and structure.is_c1(table.target):

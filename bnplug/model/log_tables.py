@@ -369,7 +369,7 @@ def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: i
     for node, of_node in enumerate(parents):
         if len(of_node) > _MAX_PARENTS:
             raise ValueError(
-                f"{table.names[node]!r} has {len(of_node)} parents, over {_MAX_PARENTS}; use fewer parents"
+                f"{table.names[node]!r} has {len(of_node)} parents, more than {_MAX_PARENTS}; use fewer parents"
             )
     sizes = [prod(int(table.cards[v]) for v in (node, *of_node)) for node, of_node in enumerate(parents)]
     if sum(sizes) <= max_parameters:
@@ -377,7 +377,7 @@ def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: i
     node = int(np.argmax(sizes))
     names = [table.names[p] for p in parents[node]]
     raise ValueError(
-        f"the tables of this structure would hold {sum(sizes):,} parameters, over max_parameters="
+        f"the tables of this structure would hold {sum(sizes):,} parameters, more than max_parameters="
         f"{max_parameters:,}; the largest is that of {table.names[node]!r} with parents {names}: "
         f"{sizes[node]:,}. Use fewer parents, fewer states, or a larger max_parameters"
     )

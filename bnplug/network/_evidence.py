@@ -39,7 +39,7 @@ def likelihood(name: str, given: Mapping[Any, Any], encoder: ColumnEncoder, sche
     """Return soft evidence on a variable as a likelihood of each of its states."""
     if name in encoder.dates:
         raise ValueError(
-            f"evidence {name!r}: a likelihood is of one feature; give it for {[*encoder.dates[name].values()]}"
+            f"evidence {name!r}: a likelihood must be of one feature: one of {[*encoder.dates[name].values()]}"
         )
     states = schema.states[schema.names[schema.index(name)]]
     result = np.full(len(states), np.nan)
@@ -52,7 +52,7 @@ def likelihood(name: str, given: Mapping[Any, Any], encoder: ColumnEncoder, sche
         number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
         if not number or not 0 <= weight < np.inf:
             raise ValueError(
-                f"evidence {name!r}: the likelihood of {value!r} is {weight!r}, and no number from 0 upwards"
+                f"evidence {name!r}: the likelihood of {value!r} is {weight!r}; give a number of at least 0"
             )
         result[code] = weight
     absent = [state for state, weight in zip(states, result, strict=True) if np.isnan(weight)]

@@ -288,11 +288,11 @@ class FittedNetwork(Composite):
         Parameters
         ----------
         path : path-like, optional
-            The file. None: what is returned shows the page in a notebook.
+            The file. None: return an object that shows the page in a notebook.
         X, y : optional
             The data to take `rows` from, and their true classes.
         features : int or names, optional
-            The features to show, or how many of those that tell most of the class; parents come with them. The page
+            The features to show, or how many of the most informative ones; their parents are added. The page
             gives the same answers about them as the whole network.
         rows : int, default 0
             The number of rows of `X`, from the first, that readers of the page can load. The page then contains their

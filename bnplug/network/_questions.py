@@ -118,9 +118,9 @@ class QueryMixin(FittedNetwork):
     def impute(self, X: Any, how: str = "most_probable", random_state: Any = None) -> pd.DataFrame:
         """Return rows with their missing features filled in, whatever their class.
 
-        Absent columns are filled in too. A numeric cell gets a value of these rows that lies in its bin: the middle
-        one, or one that is drawn. If no row has such a value, it gets the middle of the bin, in the first bin the upper
-        end, and in the last bin a number just above the lower end; a column without cuts then stays missing. Columns
+        Absent columns are filled in too. A missing number becomes a value of these rows that lies in the imputed bin:
+        the middle one, or a random one. Without such a value, it becomes the middle of the bin, in the first bin its
+        upper end, in the last a number just above its lower end; without cuts, it then stays missing. Columns
         that are not features, dates, and columns in which missing is a state are not changed.
         :class:`~bnplug.BayesianNetworkImputer` takes such values from the training rows instead.
 

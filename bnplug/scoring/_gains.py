@@ -207,7 +207,7 @@ def _try(gain: Any, n_classes: int, params: bytes) -> None:
     some = np.unique(np.linspace(0, n_classes - 1, _N_TRIED, dtype=np.int64))
     y = np.tile(some, 2)
     L = np.full((len(y), n_classes), -1.0)
-    # Each class is decided for when it is the true one, and when its neighbour is.
+    # Each class is decided for when it is the true one, and when its neighbor is.
     L[np.arange(len(y)), np.concatenate([some, np.roll(some, 1)])] = 0.0
     numbers, classes = np.frombuffer(params), y.copy()
     # Functions that the gain calls are interpreted too.

@@ -184,7 +184,7 @@ class PredictiveScore(ScoreFunction):
         try:
             numbers = np.asarray(given)
         except ValueError as error:
-            raise ValueError(f"{where} gave {given!r}, which is no array: {error}") from error
+            raise ValueError(f"{where} gave {given!r}, which is not an array: {error}") from error
         if numbers.dtype.kind not in "biuf":
             raise ValueError(f"{where} must give an array of numbers, not {given!r}")
         return numbers.astype(np.float64).ravel()

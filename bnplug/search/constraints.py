@@ -133,20 +133,20 @@ class Constraints:
         for u in self.required_parents(target):
             raise ValueError(
                 f"{label} gives the class no parents, and the edge {names[u]!r} -> {names[target]!r} is required; "
-                "hill-climb could honour that"
+                "hill-climb supports that"
             )
         parents = [sorted({*family, *self.required_parents(v)}) for v, family in enumerate(self.table.naive_bayes())]
         for v in self.table.features:
             if not self.allowed_parents(v, [target]):
                 raise ValueError(
                     f"{label} makes the class a parent of every feature, and the edge {names[target]!r} -> "
-                    f"{names[v]!r} is forbidden, or against the tiers; hill-climb could honour that"
+                    f"{names[v]!r} is forbidden, or violates the tiers; hill-climb supports that"
                 )
             feature_parents = [names[u] for u in parents[v] if u != target]
             if most is not None and len(feature_parents) > most:
                 raise ValueError(
                     f"{label} gives a feature at most {most} feature parent(s), and {feature_parents} are required of "
-                    f"{names[v]!r}; hill-climb could honour that"
+                    f"{names[v]!r}; hill-climb supports that"
                 )
         return parents
 
@@ -162,7 +162,7 @@ class Constraints:
         for u, v in sorted(edges):
             if (u, v) in self._forbidden or self._against_tiers(u, v):
                 raise ValueError(
-                    f"the edge {names[u]!r} -> {names[v]!r} of the start is forbidden, or against the tiers"
+                    f"the edge {names[u]!r} -> {names[v]!r} of the start is forbidden, or violates the tiers"
                 )
         by_child = _parents_in(edges)
         parents = [by_child.get(v, []) for v in range(len(names))]
@@ -191,14 +191,14 @@ def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:
     if edges is None:
         return set()
     if isinstance(edges, str) or not isinstance(edges, Iterable):
-        raise ValueError(f"{what}={edges!r} is no list of edges, pairs (parent, child) of names")
+        raise ValueError(f"{what}={edges!r} is not a list of edges, pairs (parent, child) of names")
     pairs = set()
     for edge in edges:
         if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
             raise ValueError(f"{what}: an edge is a pair (parent, child) of names, not {edge!r}")
         parent, child = (_position(table, end, what) for end in edge)
         if edge[0] == edge[1]:
-            raise ValueError(f"{what}: {edge!r} is no edge between two variables")
+            raise ValueError(f"{what}: {edge!r} is not an edge between two variables")
         if parent is not None and child is not None:
             pairs.add((parent, child))
     return pairs
@@ -207,7 +207,7 @@ def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:
 def _tiers(table: Table, tiers: Iterable[Iterable[str]] | None) -> dict[int, int]:
     """Return the number of each variable's tier, for those that are in one."""
     if isinstance(tiers, str) or not isinstance(tiers, Iterable | None):
-        raise ValueError(f"tiers={tiers!r} is no list of tiers, each a list of names")
+        raise ValueError(f"tiers={tiers!r} is not a list of tiers, each a list of names")
     tier_of: dict[int, int] = {}
     for number, tier in enumerate(tiers or ()):
         if isinstance(tier, str) or not isinstance(tier, Iterable):
@@ -226,7 +226,7 @@ def _position(table: Table, name: Any, what: str) -> int | None:
     if name in table.left_out:
         return None
     hint = did_you_mean(name, table.names) if isinstance(name, str) else ""
-    raise ValueError(f"{what} names {name!r}, which is no variable; there are {list(table.names)}.{hint}")
+    raise ValueError(f"{what} names {name!r}, which is not a variable; variables: {list(table.names)}.{hint}")
 
 
 def _parents_in(edges: Iterable[_Edge]) -> dict[int, list[int]]:

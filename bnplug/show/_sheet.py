@@ -18,7 +18,7 @@ from bnplug.structure import Structure
 Link = tuple[int, int]
 
 BOX_HEIGHT = 30.0
-#: The space between neighbours in a row: two boxes, and a lane with any other.
+#: The space between neighbors in a row: two boxes, and a lane with any other.
 BOX_SPACE, LANE_SPACE = 18.0, 11.0
 _SMALLEST_GAP, _LARGEST_GAP = 46.0, 110.0
 _ROW_WIDTH, _ASPECT = 900.0, 1.7

@@ -208,7 +208,7 @@ def save_picture(
     if suffix not in endings:
         raise ValueError(f"a picture is saved as {', '.join(endings)}: give {str(path)!r} one of these endings")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name!r} in: make it first")
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name!r} in: create it first")
     if suffix in texts:
         write_atomically(path, texts[suffix](names, edges, target, marked))
     else:

@@ -139,7 +139,7 @@ def _confusion(model: Any, truth: IntArray, predicted: Codes, weights: FloatArra
 def _row_losses(probabilities: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return -log P(true class) and the Brier score of each row; raise if `probabilities` are not probabilities."""
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        raise ValueError("predict_proba of the model returns values that are no probabilities: below 0, above 1 or nan")
+        raise ValueError("predict_proba returns values that are not probabilities: below 0, above 1 or nan")
     of_truth = np.clip(probabilities[np.arange(len(truth)), truth], np.finfo(np.float64).eps, None)
     errors: FloatArray = ((probabilities - np.eye(probabilities.shape[1])[truth]) ** 2).sum(axis=1)
     return -np.log(of_truth), errors

@@ -109,7 +109,7 @@ def note_kinds(seen: SeenKinds, path: Path | str, kinds: Mapping[str, str]) -> N
         expected, first = seen.setdefault(name, (kind, path))
         if kind != expected and {kind, expected} != {TEXT, CATEGORIES}:
             raise ValueError(
-                f"column {name!r} holds {expected} in {first}, and {kind} in {path}; make it the same everywhere"
+                f"column {name!r} contains {expected} in {first}, but {kind} in {path}; use one type in all files"
             )
 
 
@@ -134,10 +134,10 @@ def find_files(paths: Paths) -> list[Path]:
         is_pattern = glob.has_magic(name) and not Path(name).exists()
         matches = sorted(glob.glob(name, recursive=True)) if is_pattern else [name]
         if not matches:
-            raise ValueError(f"{name}: no file has a name like that")
+            raise ValueError(f"{name}: no file matches this pattern")
         files += map(Path, matches)
     if not files:
-        raise ValueError("there is no file: the list of paths is empty")
+        raise ValueError("no files: the list of paths is empty")
     return files
 
 

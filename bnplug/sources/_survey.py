@@ -50,8 +50,8 @@ class TableSpec:
         named = [("target", self.target), ("sample_weight", self.sample_weight or self.target)]
         for what, name in [*named, *(("columns", name) for name in self.columns or ())]:
             if name not in files.names:
-                hint = f"{did_you_mean(name, files.names)} There are {files.names}"
-                raise ValueError(f"{files.paths[0]}: {what} names {name!r}, and there is no such column.{hint}")
+                hint = f"{did_you_mean(name, files.names)} The columns are {files.names}"
+                raise ValueError(f"{files.paths[0]}: {what} names {name!r}, which is not a column.{hint}")
         used = {self.target, self.sample_weight}
         names = [name for name in files.names if name not in used and (self.columns is None or name in self.columns)]
         if not names:
@@ -162,7 +162,9 @@ def check_cuts_columns(transformer: Any, named: bool = False) -> None:
         )
     listed = None if named else transformer.categorical_features
     if listed is not None and not (isinstance(listed, str) and listed == "auto"):
-        raise ValueError("the classifier says here which columns are discrete: give the discretizer no list of them")
+        raise ValueError(
+            "the classifier has the list of discrete columns: do not pass categorical_features to the discretizer"
+        )
 
 
 class Gathered:

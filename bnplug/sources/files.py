@@ -148,7 +148,7 @@ class _DataFile:
         if not Path(self.source).exists():
             raise ValueError(f"{self.name}: there is no such file")
         raise ValueError(
-            f"{self.name}: it is no plain file, but a device, a pipe or a folder; write the data to a file"
+            f"{self.name}: it is not a regular file, but a device, a pipe or a folder; write the data to a file"
         )
 
     def open(self) -> Any:
@@ -266,6 +266,6 @@ def _too_long(file: _DataFile, message: str) -> str | None:
     line = row + sum(int(column.str.count("\n").sum()) for _, column in before.items())
     hint = _separator_hint(list(file.read(header=None, nrows=1, dtype=str).iloc[0]))
     return (
-        f"line {line} has {fields} fields, and the header has {width}; remove a delimiter at the end of the line, "
+        f"line {line} has {fields} fields, but the header has {width}; remove a delimiter at the end of the line, "
         f"quote a value with a delimiter in it, or give every column a name in the header{hint and '.' + hint}"
     )

@@ -181,7 +181,7 @@ def _split_columns(source: Any, target: Any, sample_weight: Any) -> tuple[Any, A
     existing = list(getattr(source, "columns", ()))
     for what, column in named.items():
         if column not in existing:
-            raise ValueError(f"{what}={column!r}: no such column; there are {existing}")
+            raise ValueError(f"{what}={column!r}: no such column; the columns are {existing}")
     features = source[[column for column in existing if column not in named.values()]]
     target, sample_weight = (source[value] if what in named else value for what, value in columns.items())
     return features, target, sample_weight

@@ -112,8 +112,8 @@ def weight_numbers(weights: Any, what: str = "sample_weight") -> FloatArray:
         except OverflowError:
             problem = "numbers too large for a float"
         except (TypeError, ValueError):
-            problem = "something else than numbers"
-    raise ValueError(f"{what} holds {problem}; give a number for every row")
+            problem = "values that are not numbers"
+    raise ValueError(f"{what} contains {problem}; give a number for every row")
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -126,14 +126,14 @@ def check_known_states(states: Mapping[str, Sequence[Any]], schema: Table, colum
         new = [] if known is None else [label for label in dict.fromkeys(labels) if label not in known]
         if new:
             raise ValueError(
-                f"states={{{name!r}: ...}}: {new} are no states of the column, which has {list(known or ())}; "
+                f"states={{{name!r}: ...}}: {new} are not among the states of the column, {list(known or ())}; "
                 "states are named in the first partial_fit, so begin again with all of them"
             )
 
 
 def _check_column(name: str, columns: Sequence[str]) -> None:
     if name not in columns:
-        raise ValueError(f"states names {name!r}, and there is no such column.{did_you_mean(name, columns)}")
+        raise ValueError(f"states names {name!r}, which is not a column.{did_you_mean(name, columns)}")
 
 
 def _with_categories(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
@@ -252,7 +252,7 @@ def _leave_out(plan: ColumnPlan, rules: ColumnRules, problems: list[str]) -> Non
     if useless:
         what = "; ".join(f"columns {names}, which {reason}" for reason, names in useless.items())
         warn_outside(
-            f"left out, and summed out in prediction: {what}. categorical_features keeps an identifier that it names; "
+            f"omitted, and marginalized in prediction: {what}. categorical_features keeps an identifier that it names; "
             "on_useless='error' refuses such columns",
             UselessColumnWarning,
         )
@@ -315,7 +315,7 @@ def _pool(plan: ColumnPlan, rules: ColumnRules, spared: set[str]) -> None:
         warn_outside(
             f"rare states are pooled: {'; '.join(changes[:_SHOWN])}{others}. max_categories and min_frequency say "
             f"which (by default: in columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows, or "
-            f"{FEW_TELLING_ROWS} where chance does not explain how the column goes with the class); "
+            f"{FEW_TELLING_ROWS} if the column is significantly associated with the class); "
             "min_frequency=None keeps all",
             PooledStatesWarning,
         )

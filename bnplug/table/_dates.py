@@ -57,7 +57,7 @@ def take_parts(column: pd.Series[Any], parts: Iterable[str], zone: str | None = 
         local = times.dt if zone is None or times.dt.tz is None else times.dt.tz_convert(zone).dt
         return {part: getattr(local, "day_of_week" if part == "weekday" else part) for part in wanted}
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        message = f"column {str(column.name)!r} holds points in time, and not all its values are: {error}"
+        message = f"column {str(column.name)!r} contains points in time, but some values are not: {error}"
         raise ValueError(message) from None
 
 
@@ -90,7 +90,7 @@ def from_iso(column: pd.Series[Any]) -> pd.Series[Any]:
     if is_numeric(column):
         if column.isna().all():
             return pd.Series(pd.NaT, index=column.index, dtype="datetime64[ns]")
-        raise ValueError("numbers are no points in time")
+        raise ValueError("numbers are not points in time")
     try:
         times: pd.Series[Any] = pd.to_datetime(column, format="ISO8601")
         return times
@@ -128,5 +128,5 @@ def _to_times(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _to_durations(column: pd.Series[Any]) -> pd.Series[Any]:
     if column.dtype.kind != "m" and is_numeric(column) and not column.isna().all():
-        raise ValueError("numbers are no durations")
+        raise ValueError("numbers are not durations")
     return pd.to_timedelta(column.astype(object) if column.dtype.kind != "m" else column)

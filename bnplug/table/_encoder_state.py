@@ -89,14 +89,14 @@ def read_columns(encoder: Mapping[str, Any], states: Mapping[str, tuple[State, .
     if sorted(made) != sorted(names) or len(set(columns)) < len(columns) or not {*left_out, *dates} <= set(columns):
         raise ValueError(f"the columns {columns} do not make the features {names}")
     if not all(parts and (set(parts) == {SECONDS} or set(parts) <= set(PARTS)) for parts in dates.values()):
-        raise ValueError(f"no parts of points in time: {dates}")
+        raise ValueError(f"invalid parts of points in time: {dates}")
     zones = {str(name): zone for name, zone in encoder.get("zones", {}).items()}
     if not zones.keys() <= dates.keys() or not all(map(is_zone, zones.values())):
-        raise ValueError(f"no time zones of points in time: {zones}")
+        raise ValueError(f"invalid time zones of points in time: {zones}")
     whole, pooled = ({name: states[name] for name in encoder.get(key, ())} for key in ("whole", "pooled"))
     for name, numbers in whole.items():
         if not numbers or any(isinstance(x, str) for x in numbers) or list(numbers) != sorted(set(numbers)):
-            raise ValueError(f"the states of {name!r}, {numbers}, are no ascending numbers")
+            raise ValueError(f"the states of {name!r}, {numbers}, are not ascending numbers")
     if not {*whole, *pooled} <= set(names) or not all(pooled.values()):
         raise ValueError("the features with whole numbers or pooled states are none of the network")
     described = {"columns": tuple(columns), "left_out": left_out, "dates": dates, "zones": zones}

@@ -138,7 +138,7 @@ class Blocks:
 def check_change(method: str, results: Iterable[Any]) -> None:
     """Raise a :class:`~bnplug.ContractError` if a method that changes objects returned a result."""
     if any(result is not None for result in results):
-        raise ContractError(f"{method} is no change, since it returns something: use call, each or sum")
+        raise ContractError(f"{method} must not return a result when it is called by change: use call, each or sum")
 
 
 class BlockStore(ABC):

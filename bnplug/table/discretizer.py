@@ -289,7 +289,7 @@ def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) 
     """Return the fitted discretizer that :func:`discretizer_to_json` described, or its cuts if it is not installed."""
     if data is None:
         if names:
-            raise ValueError(f"columns {list(names)} are numeric, and there is no discretizer for them")
+            raise ValueError(f"columns {list(names)} are numeric, but there is no discretizer for them")
         return None
     if len(data["cut_points"]) != len(names):
         raise ValueError(f"no discretizer of {len(names)} columns: {data['name']!r}, {len(data['cut_points'])}")

@@ -181,12 +181,12 @@ class ColumnEncoder:
         unknown = [name for name in frame.columns if name not in known]
         if unknown:
             hint = f" ({target!r} is the class)" if target in unknown else ""
-            raise ValueError(f"columns {unknown} were not there in training{hint}; there were {list(self.columns)}")
+            raise ValueError(f"columns {unknown} were not in the training data{hint}, which had {list(self.columns)}")
         present = set(frame.columns)
         used = [name for name in self.columns if name not in self.left_out]
         absent = [name for name in used if not {name, *self.dates.get(name, {}).values()} & present]
         if absent:
-            warn_outside(f"columns {absent} are absent; they are marginalised", MissingColumnWarning)
+            warn_outside(f"columns {absent} are absent; they are marginalized", MissingColumnWarning)
 
     def encode_evidence(self, evidence: Mapping[str, Any], schema: Table) -> dict[str, int]:
         """Return the code of each value in `evidence`, by name; unseen values are errors."""

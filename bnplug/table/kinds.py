@@ -208,12 +208,12 @@ def _listed_columns(names: Sequence[str], categorical_features: Any) -> set[str]
         for name in features:
             if name not in names:
                 hint = did_you_mean(name, names)
-                raise ValueError(f"categorical_features lists {name!r}, and there is no such column.{hint}")
+                raise ValueError(f"categorical_features lists {name!r}, which is not a column.{hint}")
         return set(features)
     if all(isinstance(feature, bool | np.bool_) for feature in features):
         if len(features) != len(names):
             raise ValueError(
-                f"categorical_features is a mask of {len(features)} booleans; there are {len(names)} columns"
+                f"categorical_features is a mask of {len(features)} booleans, but there are {len(names)} columns"
             )
         return {name for name, is_listed in zip(names, features, strict=True) if is_listed}
     if not all(isinstance(feature, int | np.integer) and not isinstance(feature, bool) for feature in features):

@@ -153,7 +153,7 @@ class Table:
         if kept is not None and present is not None:
             frame, kept = frame[present], kept[present]
         if target not in frame.columns:
-            raise ValueError(f"target {target!r} is not a column; there are {list(frame.columns)}")
+            raise ValueError(f"target {target!r} is not a column; the columns are {list(frame.columns)}")
         if len(frame) == 0:
             raise ValueError("the data have no rows (or none with a positive weight)")
         if frame.shape[1] < 2:

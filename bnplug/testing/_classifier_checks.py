@@ -66,7 +66,7 @@ def check_classes_keep_their_type(subject: ClassifierSubject) -> None:
             f"the classes are of type {np.dtype(kind)}, and predict returns {decided.dtype}; index classes_",
         )
         same = subject.alike(usual, model.predict_proba(X))
-        require(same, f"classes of type {kind.__name__} give another model than text")
+        require(same, f"classes of type {kind.__name__} give a different model than text")
 
 
 def check_learns_what_a_column_tells(subject: ClassifierSubject) -> None:
@@ -94,7 +94,7 @@ def check_missing_cells_everywhere(subject: ClassifierSubject) -> None:
 
 
 def check_values_never_seen(subject: ClassifierSubject) -> None:
-    """Text, categories and numbers that no training row has are accepted in prediction."""
+    """Text, categories and numbers that do not occur in the training rows are accepted in prediction."""
     X, y = data.mixed()
     new = X.assign(length=1e6, colour="never seen", size=pd.Categorical(["giant"] * len(X)))
     subject.require_usable(subject.fit(X, y).predict_proba(new), new)
@@ -194,8 +194,8 @@ def check_saved_and_loaded(subject: ClassifierSubject) -> None:
         subject.same(usual, loaded.predict_proba(X)),
         "a loaded model gives other probabilities; saved_state must hold all that fit found, and arrays keep every bit",
     )
-    require(np.array_equal(model.predict(X), loaded.predict(X)), "a loaded model decides otherwise")
-    require(subject.same(usual, again), "a loaded model that is fitted again learns something else")
+    require(np.array_equal(model.predict(X), loaded.predict(X)), "a loaded model predicts other classes")
+    require(subject.same(usual, again), "refitting a loaded model gives a different model")
 
 
 @essential
@@ -292,7 +292,7 @@ def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
 
 
 def check_goes_by_name_and_is_saved(subject: DiscretizerSubject) -> None:
-    """A classifier accepts it by name and as an instance; saved and loaded, it predicts and refits the same."""
+    """A classifier accepts it by name or as an instance, and predicts and refits the same after loading."""
     X, y = data.numbers()
     with registered(subject.method) as name, tempfile.TemporaryDirectory() as folder:
         for given in (name, subject.make()):

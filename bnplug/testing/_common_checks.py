@@ -135,7 +135,7 @@ def check_everything_is_registered(subject: PluginSubject) -> None:
     """The plugin and its commands load, its hooks return descriptors, and no other plugin has one of its names."""
     info = subject.info
     require(info.status == "ok", f"{info} is {info.status}: {info.cause}")
-    require(not info.clashes, f"{info}: {'; '.join(info.clashes)}; take a name that nobody has")
+    require(not info.clashes, f"{info}: {'; '.join(info.clashes)}; choose a name that is not taken")
     for descriptor in subject.descriptors:
         if isinstance(descriptor, PluginCommand):
             registry.command(descriptor.name)
@@ -243,7 +243,7 @@ def check_labels_of_any_type_agree(subject: MethodSubject) -> None:
     labels: tuple[Callable[[int], Any], ...] = (str, int, lambda state: state + 0.5, bool)
     first, *others = (subject.run(data.binary(label)) for label in labels)
     for kind, other in zip(("integers", "floats", "booleans"), others, strict=True):
-        require(subject.same(first, other), f"states labelled by {kind} give another result than by strings")
+        require(subject.same(first, other), f"states labeled by {kind} give another result than by strings")
 
 
 def check_pickles(subject: MethodSubject) -> None:
@@ -251,7 +251,7 @@ def check_pickles(subject: MethodSubject) -> None:
     instance = subject.make()
     for _ in range(2):
         copy = pickle.loads(pickle.dumps(instance))
-        require(joblib.hash(copy.get_params()) == joblib.hash(instance.get_params()), "its pickle has other parameters")
+        require(joblib.hash(copy.get_params()) == joblib.hash(instance.get_params()), "pickling changes its parameters")
         subject.call(instance, *subject.arguments(data.standard()))
 
 
@@ -401,7 +401,7 @@ def check_recipes_can_be_made(subject: PluginSubject) -> None:
     for method in subject.descriptors:
         if isinstance(method, Recipe):
             reason = recipes.availability(method).reason
-            require(not reason or bool(method.requires), f"recipe {method.name!r}: {reason}, and it requires nothing")
+            require(not reason or bool(method.requires), f"recipe {method.name!r}: {reason}, but requires is empty")
             if not reason:
                 recipe(method.name)
 

@@ -92,7 +92,7 @@ def check_blocks_do_not_matter(subject: ParameterSubject) -> None:
         in_blocks = subject.run(table)
     require(
         subject.alike(subject.result, in_blocks, table),
-        "the parameters depend on which rows share a block; each term of a loss may depend on its own row alone",
+        "the parameters depend on which rows share a block; each term of a loss may depend only on its row",
     )
 
 

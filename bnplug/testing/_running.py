@@ -104,7 +104,7 @@ class Report:
 
 
 def check_plugin(name: str | Method, expected_failures: ExpectedFailures | None = None) -> Report:
-    """Make all checks of an installed plugin and its methods, or of one method, and return the report.
+    """Run all checks of an installed plugin and its methods, or of one method, and return the report.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def parametrize_with_checks(
 
     Examples
     --------
-    The whole conformance test of a plugin, with an exception, which needs a reason:
+    The whole conformance test of a plugin, with an expected failure and the reason for it:
 
     >>> from bnplug.testing import parametrize_with_checks
     >>> @parametrize_with_checks(
@@ -156,7 +156,7 @@ def parametrize_with_checks(
     try:
         import pytest
     except ImportError as error:
-        message = 'parametrize_with_checks needs pytest: pip install "bnplug[testing]"; check_plugin does without'
+        message = 'parametrize_with_checks needs pytest: pip install "bnplug[testing]"; check_plugin works without it'
         raise ImportError(message) from error
     asked = [methods] if isinstance(methods, str | Method) else methods
     subjects = [subject for one in asked for subject in _subjects(one)]

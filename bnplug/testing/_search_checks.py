@@ -74,14 +74,14 @@ def check_limits_respected(subject: StructureSubject) -> None:
             ignored = {table.target} if limit == "k" else set()
             parents = [{*family} - ignored for name, family in structure.by_name.items() if name not in ignored]
             is_kept = max(map(len, parents)) <= 1
-        require(is_kept, f"{limit}=1 and yet the edges are {list(structure.edges)}")
+        require(is_kept, f"{limit}=1, but the edges are {list(structure.edges)}")
 
 
 @only_if(lambda method: method.constraints)
 def check_constraints_respected(subject: StructureSubject) -> None:
     """A learner that declares ``constraints`` satisfies ``required``, ``forbidden`` and ``tiers``."""
     lacking = [name for name in ("required", "forbidden", "tiers") if not subject.has(name)]
-    require(not lacking, f"constraints=True is declared, and there is no parameter {', '.join(lacking)}")
+    require(not lacking, f"constraints=True is declared, but there is no parameter {', '.join(lacking)}")
     (table,) = subject.arguments(data.standard())
     for known in (each for each in _KNOWN if {*chain(*chain(*each.values()))} <= {*table.names}):
         structure = subject.run(table, **known)
@@ -89,7 +89,7 @@ def check_constraints_respected(subject: StructureSubject) -> None:
         broken = [(u, v) for u, v in structure.edges if not constraints.allowed[table.index(u), table.index(v)]]
         require(not broken, f"{known} and yet there are the edges {broken}")
         absent = [edge for edge in known.get("required", ()) if edge not in structure.edges]
-        require(not absent, f"{known} and yet the edges are {list(structure.edges)}")
+        require(not absent, f"{known}, but the edges are {list(structure.edges)}")
 
 
 @only_if(lambda method: method.constraints)
@@ -107,16 +107,16 @@ def check_contradictions_refused(subject: StructureSubject) -> None:
 def check_score_parameter_declared(subject: StructureSubject) -> None:
     """``needs_score`` agrees with the constructor; ``needs_decomposable`` needs a parameter that holds a score."""
     declared, has_score = subject.method.needs_score, subject.has("score")
-    require(declared == has_score, f"needs_score={declared} is declared, and has a parameter score: {has_score}")
+    require(declared == has_score, f"needs_score={declared}, but has a parameter `score`: {has_score}")
     if subject.method.needs_decomposable:
         kinds = [kind for name, kind in component_kinds(subject.factory).items() if subject.has(name)]
-        message = "needs_decomposable=True is declared, and none of its parameters is a score; declare components"
+        message = "needs_decomposable=True is declared, but none of its parameters is a score; declare components"
         require(Kind.SCORE_FUNCTION in kinds, message)
 
 
 @only_if(lambda method: method.needs_score)
 def check_any_score_goes(subject: StructureSubject) -> None:
-    """A learner with a score accepts any instance, even with ``score`` (``local`` if decomposable) alone."""
+    """A learner with a score accepts any score, even if it only has ``score`` (``local`` if decomposable)."""
     table = data.standard()
     score = FewParents() if subject.method.needs_decomposable else FewEdges()
     subject.require_usable(subject.run(table, score=score), table)
@@ -175,12 +175,11 @@ def check_decomposable_means_decomposable(subject: ScoreSubject) -> None:
     table = data.standard()
     if not subject.method.decomposable:
         says = subject.make().evaluator(table).decomposable
-        require(not says, "its evaluator says decomposable, its descriptor does not")
+        require(not says, "its evaluator declares decomposable, but its descriptor does not")
         return
     require(
         callable(getattr(subject.make(), "local_scores", None)),
-        "declared decomposable, it has no local_scores, which learners that need decomposable scores call; derive it "
-        "from bnplug.scoring.DecomposableScore",
+        "it is declared decomposable, but has no local_scores; derive it from bnplug.scoring.DecomposableScore",
     )
     n = len(table.names)
     for v, w in permutations(range(1, n), 2):
@@ -277,16 +276,16 @@ def check_candidates_in_turn(subject: ScoreSubject) -> None:
 
 
 def check_chosen_parameters_agree(subject: ScoreSubject) -> None:
-    """``choose_parameters`` returns a score with all parameters chosen, and the same scores."""
+    """``choose_parameters`` returns a score with all parameters chosen, which gives the same scores."""
     table = data.standard()
     score = subject.make()
     chosen = score.choose_parameters(table)
     message = f"choose_parameters returned a {type(chosen).__name__}, not a ScoreFunction"
     require(isinstance(chosen, ScoreFunction), message)
     again = chosen.choose_parameters(table)
-    require(repr(again) == repr(chosen), f"choose_parameters returns {chosen!r} at first, and {again!r} of that")
+    require(repr(again) == repr(chosen), f"choose_parameters returns {chosen!r}, but {again!r} if that is asked again")
     before, after = (each.evaluator(table).start(data.tree(table)) for each in (score, chosen))
-    require(_close([before], after), f"a graph has the score {before}, and {after} after choose_parameters")
+    require(_close([before], after), f"a graph has the score {before}, but {after} after choose_parameters")
 
 
 def check_resamples_is_declared(subject: ScoreSubject) -> None:
@@ -295,7 +294,7 @@ def check_resamples_is_declared(subject: ScoreSubject) -> None:
     values = [evaluator.value, *(begin_step(evaluator) for _ in range(3))]
     resamples = bool(getattr(evaluator, "resamples", False))
     require(resamples or _close(values, values[0]), f"steps give one graph the scores {values}; set resamples")
-    require(resamples == bool(score.resamples), f"resamples={score.resamples}, but {resamples} in the evaluator")
+    require(resamples == bool(score.resamples), f"resamples={score.resamples}, but {resamples} in its evaluator")
 
 
 def check_bounds_are_true(subject: ScoreSubject) -> None:

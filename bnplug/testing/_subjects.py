@@ -157,7 +157,7 @@ class StructureSubject(MethodSubject):
         try:
             return Learned.of(learned, table).structure
         except (TypeError, ValueError) as error:
-            raise AssertionError(f"learn returned no structure over the variables: {error}") from error
+            raise AssertionError(f"learn did not return a structure over the variables: {error}") from error
 
     def same(self, one: Any, other: Any) -> bool:
         return set(one.edges) == set(other.edges)
@@ -172,7 +172,7 @@ class StructureSubject(MethodSubject):
     def require_usable(self, result: Any, table: Table) -> None:
         """Fail on an edge that does not join two variables of the table."""
         odd = [(u, v) for u, v in result.edges if u not in table.names or v not in table.names or u == v]
-        require(not odd, f"these are no edges between variables of the table: {odd}")
+        require(not odd, f"these are not edges between variables of the table: {odd}")
 
 
 class ScoreSubject(MethodSubject):
@@ -312,7 +312,7 @@ class ClassifierSubject(MethodSubject):
         )
         require(
             bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1.0)),
-            "predict_proba returns rows that are no probabilities: they must be finite, not negative, and sum to one",
+            "predict_proba returns rows that are not probabilities: they must be finite, not negative, and sum to one",
         )
 
 

@@ -34,7 +34,7 @@ def standard() -> Table:
 
 
 def binary(label: Callable[[int], State]) -> Table:
-    """Return a table of variables with two states each, labelled by `label`."""
+    """Return a table of variables with two states each, labeled by `label`."""
     return _table(np.minimum(_codes(), 1), [2, 2, 2, 2], label)
 
 

@@ -36,7 +36,7 @@ def peak_of(program, megabytes):
 def test_tables_that_are_too_large_are_refused_before_anything_is_counted():
     """It took 4.9 GB and 137 s before."""
     columns = pd.DataFrame({f"x{i}": pd.Categorical(np.arange(2800) % 1400) for i in range(100)})
-    with pytest.raises(ValueError, match=r"at least 388,080,000 parameters, over max_parameters=50,000,000"):
+    with pytest.raises(ValueError, match=r"at least 388,080,000 parameters, more than max_parameters=50,000,000"):
         BayesianNetworkClassifier(("tan", {"correction": None}), min_frequency=None).fit(columns, np.arange(2800) % 2)
 
 
@@ -164,7 +164,7 @@ def test_refusing_a_network_stops_at_the_first_clique_that_is_too_large(monkeypa
     monkeypatch.setattr(MoralGraph, "take_smallest", counted)
     for n in (500, 2000):
         work.clear()
-        with pytest.raises(ValueError, match=r"(above max_clique_size=|cells, above )10,000,000") as refusal:
+        with pytest.raises(ValueError, match=r"(more than max_clique_size=|cells, more than )10,000,000") as refusal:
             REFUSED[question](dense_network(n))
         assert len(str(refusal.value)) < 1000
         # Twice: for the order that all rows share, and for the order of this row.

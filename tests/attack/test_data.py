@@ -197,12 +197,12 @@ def test_categories_that_are_complex_are_refused_as_labels():
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        (np.full(N, 1 + 1j), "sample_weight holds complex numbers"),
-        ([1 + 1j] * N, "sample_weight holds complex numbers"),
-        (["heavy"] * N, "sample_weight holds text"),
-        (np.array(["1"] * N, dtype=object), "sample_weight holds text"),
-        ([10**400] * N, "sample_weight holds numbers too large for a float"),
-        ([None, object()] * (N // 2), "sample_weight holds something else than numbers"),
+        (np.full(N, 1 + 1j), "sample_weight contains complex numbers"),
+        ([1 + 1j] * N, "sample_weight contains complex numbers"),
+        (["heavy"] * N, "sample_weight contains text"),
+        (np.array(["1"] * N, dtype=object), "sample_weight contains text"),
+        ([10**400] * N, "sample_weight contains numbers too large for a float"),
+        ([None, object()] * (N // 2), "sample_weight contains values that are not numbers"),
     ],
 )
 def test_what_no_weights_are_is_said_of_sample_weight(weights, said):
@@ -264,7 +264,7 @@ class LastTakesAll(StructureLearner):
 
 def test_more_parents_than_a_table_has_axes():
     columns = pd.DataFrame({f"v{i}": ["only"] * N for i in range(70)} | {"last": X})
-    with pytest.raises(ValueError, match="'last' has 71 parents, over 63"):
+    with pytest.raises(ValueError, match="'last' has 71 parents, more than 63"):
         learn(columns, structure=LastTakesAll())
 
 

@@ -67,9 +67,9 @@ def test_max_parameters_holds_at_the_door(tmp_path):
     model.save(tmp_path / "model")
     assert bnplug.load(tmp_path / "model").max_parameters == 30
     with_index(tmp_path / "model", lambda index: index["params"].update(max_parameters=10))
-    with pytest.raises(bnplug.ModelFileError, match=r"over max_parameters=10"):
+    with pytest.raises(bnplug.ModelFileError, match=r"more than max_parameters=10"):
         bnplug.load(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"over max_parameters=10"):
+    with pytest.raises(ValueError, match=r"more than max_parameters=10"):
         BayesianNetworkClassifier.from_tables(model.tables_, max_parameters=10)
 
 
@@ -108,11 +108,11 @@ def test_devices_and_pipes_are_not_read(tmp_path):
                 path.symlink_to("/dev/zero")
             else:
                 os.mkfifo(path)
-            with pytest.raises(bnplug.ModelFileError, match="no plain file, but a device, a pipe or a folder"):
+            with pytest.raises(bnplug.ModelFileError, match="not a regular file, but a device, a pipe or a folder"):
                 bnplug.load(folder)
     (tmp_path / "model.bif").symlink_to("/dev/zero")
     for read in READERS:
-        with pytest.raises(OSError, match="no plain file"):
+        with pytest.raises(OSError, match="not a regular file"):
             read(tmp_path / "model.bif", "c")
 
 
@@ -168,7 +168,7 @@ def test_the_size_of_a_file_is_looked_at_before_it_is_read(tmp_path):
             assert tracemalloc.get_traced_memory()[1] < 1 << 24
         finally:
             tracemalloc.stop()
-    with pytest.raises(ValueError, match=r"index.model\.json is not a model of bnplug, or a damaged one"):
+    with pytest.raises(ValueError, match=r"index.model\.json is not a model of bnplug, or is damaged"):
         model.save(tmp_path / "index")
 
 
@@ -218,7 +218,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path, monkeypatch, r
     """It was, for ever."""
     monkeypatch.setattr(files, "_WRITER_SECONDS", 0.1, raising=False)
     os.mkfifo(tmp_path / "model")
-    with stopped_after(20), pytest.raises(OSError, match=r"it is a pipe that nobody writes to.*model"):
+    with stopped_after(20), pytest.raises(OSError, match=r"it is a pipe without a writer.*model"):
         read(tmp_path / "model", "c")
 
 
@@ -241,9 +241,9 @@ def test_what_is_no_plain_file_holds_no_data_and_no_results(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("pipe", "zero"):
-        with pytest.raises(ValueError, match=f"{name}: it is no plain file, but a device, a pipe or a folder"):
+        with pytest.raises(ValueError, match=f"{name}: it is not a regular file, but a device, a pipe or a folder"):
             read_data(tmp_path / name)
-        with pytest.raises(OSError, match=f"it is no plain file.*{name}"):
+        with pytest.raises(OSError, match=f"it is not a regular file.*{name}"):
             compare(["nb"], ["corral"], cv=2, output=tmp_path / name)
 
 
@@ -297,7 +297,7 @@ def test_the_place_of_a_model_is_looked_at_before_data_are_read(tmp_path):
 def test_a_file_system_that_takes_no_files_is_known_before_data_are_read(tmp_path):
     """Its permissions do not tell."""
     for place in ("/proc/nope", "/proc/nope/model", "/proc/self/model"):
-        assert "cannot be made: /proc" in place_said(tmp_path, place)
+        assert "cannot be created: /proc" in place_said(tmp_path, place)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="another user must be had")
@@ -313,7 +313,7 @@ def test_a_folder_of_another_user_is_known_before_data_are_read(tmp_path):
         said = [place_said(tmp_path, folder / rest) for folder in folders.values() for rest in ("model", "a/model")]
     finally:
         os.seteuid(0)
-    assert all("cannot be made: " in text for text in said)
+    assert all("cannot be created: " in text for text in said)
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -324,7 +324,7 @@ def test_a_full_disk_is_known_before_data_are_read(tmp_path, monkeypatch, there)
     if there:
         (tmp_path / "model").mkdir()
     monkeypatch.setattr(os, "fsync", full)
-    assert "takes no files: No space left on device" in place_said(tmp_path, tmp_path / "model")
+    assert "is not writable: No space left on device" in place_said(tmp_path, tmp_path / "model")
     assert [path.name for path in tmp_path.rglob("*")] == ["model"] * there
 
 

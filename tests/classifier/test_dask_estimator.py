@@ -105,7 +105,7 @@ def test_a_partition_without_rows_gets_no_answers(model, rows):
 
 
 def test_what_cannot_be_answered(model, rows):
-    with pytest.raises(TypeError, match="must be a frame or an array of two dimensions"):
+    with pytest.raises(TypeError, match="must be a Dask frame or a two-dimensional Dask array"):
         model.predict(rows["won"])
     with pytest.raises(NotFittedError):
         DaskBayesianNetworkClassifier().predict(rows[list(X)])
@@ -205,7 +205,7 @@ def test_what_needs_rows_in_memory_is_refused(client, rows):
         DaskBayesianNetworkClassifier(parameters=Folded()).fit(rows[list(X)], rows["won"])
     with pytest.raises(ValueError, match="unlabeled: rows without a class are learned from in memory"):
         DaskBayesianNetworkClassifier(unlabeled=-1).fit(rows[list(X)], rows["won"])
-    with pytest.raises(TypeError, match="X is a DataFrame, and must be a Dask frame or array"):
+    with pytest.raises(TypeError, match="X must be a Dask frame or array, not a DataFrame"):
         DaskBayesianNetworkClassifier().fit(X, Y)
 
 

@@ -165,7 +165,7 @@ def test_columns_are_matched_by_name(mixed):
     with pytest.warns(MissingColumnWarning, match=r"\['city'\] are absent"):
         absent = model.predict_proba(X.drop(columns="city"))
     assert absent == pytest.approx(model.predict_proba(X.assign(city=None)))
-    with pytest.raises(ValueError, match=r"\['shoe'\] were not there in training"):
+    with pytest.raises(ValueError, match=r"\['shoe'\] were not in the training data"):
         model.predict(X.assign(shoe=42))
     with pytest.raises(ValueError, match="'risk' is the class"):
         model.predict(X.assign(risk=y))
@@ -271,9 +271,13 @@ def test_size_is_forecast_before_tables_are_made():
     X = pd.DataFrame(rng.integers(0, 9, (100, 12)), columns=[f"x{i}" for i in range(12)]).astype(str)
     y = rng.integers(0, 2, 100)
     edges = [("class", "x0"), *((f"x{i}", "x0") for i in range(1, 11))]
-    with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; the largest is that of 'x0' with parents"):
+    with pytest.raises(
+        ValueError, match=r"more than max_parameters=50,000,000; the largest is that of 'x0' with parents"
+    ):
         BayesianNetworkClassifier(edges).fit(X, y)
-    with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; .* most states is 'x\d+': 9\. Use fewer"):
+    with pytest.raises(
+        ValueError, match=r"more than max_parameters=50,000,000; .* most states is 'x\d+': 9\. Use fewer"
+    ):
         BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=10, correction=None)).fit(X, y)
 
 

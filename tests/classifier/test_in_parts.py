@@ -75,7 +75,7 @@ class TestFiles:
     @pytest.mark.parametrize("out", ["out.csv", "out.csv.gz", "out.parquet"])
     def test_predict_files_writes_what_predict_says(self, rows, tmp_path, out):
         model = BayesianNetworkClassifier("nb").fit(X, Y)
-        with pytest.warns(bnplug.BnplugWarning, match=r"\['w'\] were not there in training"):
+        with pytest.warns(bnplug.BnplugWarning, match=r"\['w'\] were not in the training data"):
             assert model.predict_files(rows, tmp_path / out) == N
         found = pd.read_parquet(tmp_path / out) if out.endswith("parquet") else pd.read_csv(tmp_path / out)
         assert list(found) == ["y", "P(p)", "P(q)", "P(r)"]
@@ -171,7 +171,9 @@ class TestParts:
         with pytest.warns(UselessColumnWarning, match="'id'"):
             model = BayesianNetworkClassifier("nb").partial_fit(first, classes * 30, classes, states={"t": ["z"]})
         before = model.parameters_.counts_[0].copy()
-        with pytest.raises(ValueError, match=r"'t': .*\['y'\] are no states .*'a', 'b', 'z'.* the first partial_fit"):
+        with pytest.raises(
+            ValueError, match=r"'t': .*\['y'\] are not among the states .*'a', 'b', 'z'.* the first partial_fit"
+        ):
             model.partial_fit(first, classes * 30, states={"t": ["z", "y"]})
         with pytest.raises(ValueError, match=r"states names 'T'.*Did you mean"):
             model.partial_fit(first, classes * 30, states={"T": ["z"]})
@@ -248,7 +250,7 @@ def test_files_may_differ_in_columns_that_the_model_does_not_use(tmp_path):
     assert "note" in model.encoder_.left_out
     rows[:100].assign(more="a").to_csv(tmp_path / "u1.csv", index=False)
     rows[100:].assign(note=1, more=2.5).to_csv(tmp_path / "u2.csv", index=False)
-    with pytest.warns(BnplugWarning, match=r"columns \['more'\] were not there in training"):
+    with pytest.warns(BnplugWarning, match=r"columns \['more'\] were not in the training data"):
         model.predict_files([tmp_path / "u1.csv", tmp_path / "u2.csv"], tmp_path / "out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["class"].tolist() == model.predict(rows[["x"]].assign(note="")).tolist()
 

@@ -64,7 +64,7 @@ def test_all_parts_are_saved_and_loaded(model, tmp_path):
 
 def test_what_json_cannot_hold_is_refused_when_saving(model, tmp_path):
     model.learned_.details["rows"] = {1, 2}
-    with pytest.raises(TypeError, match=r"\['details'\]\['rows'\] is a set, which JSON does not hold"):
+    with pytest.raises(TypeError, match=r"\['details'\]\['rows'\] is a set, which JSON cannot represent"):
         model.save(tmp_path / "model")
 
 

@@ -247,7 +247,7 @@ def test_what_a_plugins_classifier_raises_names_it(few, tmp_path, third, monkeyp
     with pytest.raises(PluginError, match=r"'majority'.*saved_state: ZeroDivisionError"):
         bnplug.save(model, tmp_path / "model")
     for state, arrays, message in [
-        ({"a": {1: 2}}, {}, r"state\['a'\]: the key 1 is no text"),
+        ({"a": {1: 2}}, {}, r"state\['a'\]: the key 1 is not text"),
         ({"a": [np.int64(1)]}, {}, r"state\['a'\]\[0\] is an int64"),
         ({}, {"a": np.array([{}])}, "array 'a' of dtype object cannot be saved"),
     ]:

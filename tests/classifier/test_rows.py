@@ -16,7 +16,7 @@ def test_columns_are_read_as_the_model_knows_them():
 
 def test_what_training_did_not_have_is_ignored_with_a_warning():
     frame = X.assign(y="p", key=range(20), more=1)
-    with pytest.warns(BnplugWarning, match=r"columns \['more'\] were not there"):
+    with pytest.warns(BnplugWarning, match=r"columns \['more'\] were not in the"):
         rows = rows_for(MODEL, frame, "y", ["key"])
     assert list(rows.X) == ["zip", "n", "x"]
     assert rows.y.tolist() == ["p"] * 20

@@ -123,7 +123,7 @@ def test_calibration_and_inner_folds_hold_out_rows_with_a_class_alone():
 
 def test_parts_are_refused_and_a_class_seen_once_is_learned():
     y = np.where(FEW, Y, -1)
-    with pytest.raises(ValueError, match="needs all rows at once"):
+    with pytest.raises(ValueError, match="needs several passes over all rows"):
         BayesianNetworkClassifier("nb", missing="em").partial_fit(X, Y, [0, 1])
     y[FEW] = 0
     y[0] = 1

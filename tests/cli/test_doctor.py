@@ -48,7 +48,7 @@ def test_all_is_well():
     assert done.output.splitlines()[-1] == "everything works"
     assert f"bnplug {bnplug.__version__}, Python {sys.version.split()[0]}" in done.output
     assert f"numpy {np.__version__}" in done.output
-    (kept_in,) = re.findall("compiled kernels are kept in (.*)", done.output)
+    (kept_in,) = re.findall("compiled kernels are cached in (.*)", done.output)
     assert Path(kept_in).expanduser().is_dir()
     for plugin in bnplug.plugins():
         assert f"{plugin}: ok" in done.output

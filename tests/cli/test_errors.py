@@ -16,7 +16,7 @@ def test_warnings_are_one_line(files, tmp_path, model):
     X, _ = iris()
     X.iloc[:, :3].to_csv(tmp_path / "narrow.csv", index=False)
     stderr = run("predict", model, tmp_path / "narrow.csv").stderr
-    assert stderr == "bnplug: warning: columns ['petal width (cm)'] are absent; they are marginalised\n"
+    assert stderr == "bnplug: warning: columns ['petal width (cm)'] are absent; they are marginalized\n"
 
 
 def test_whatever_a_learner_raises_is_one_line(files, tmp_path, monkeypatch):

@@ -86,10 +86,10 @@ ERRORS = {
         ["fit", "{iris}", "--target", "species", "--set", "structur.k=1", "-o", "m"], 1,
         "there is no parameter 'structur'. Did you mean 'structure'?"),
     "setting of no component": (
-        ["fit", "{iris}", "--target", "species", "--set", "verbose.k=1", "-o", "m"], 1, "has no parameters of its own"),
+        ["fit", "{iris}", "--target", "species", "--set", "verbose.k=1", "-o", "m"], 1, "has no nested parameters"),
     "no setting": (["fit", "{iris}", "--target", "species", "--set", "structure", "-o", "m"], 2, "NAME=VALUE"),
     "no output": (["fit", "{iris}", "--target", "species"], 2, "--output"),
-    "no model": (["predict", "nowhere", "{iris}"], 1, "there is no model.json"),
+    "no model": (["predict", "nowhere", "{iris}"], 1, "it has no model.json"),
     "unknown command": (["fitt"], 2, "fitt"),
 }  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_report(files, tmp_path):
 
 
 ERRORS = {
-    "no model to show": (["show", "nowhere"], "there is no model.json"),
+    "no model to show": (["show", "nowhere"], "it has no model.json"),
     "unknown node": (["show", "{iris}", "--node", "petal widht (cm)"], "Did you mean 'petal width (cm)'"),
     "unknown picture": (
         ["show", "{iris}", "--plot", "g.bmp"],

@@ -188,7 +188,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     done = CliRunner().invoke(cli, ["new-plugin", "cost", "--kind", "parameters", str(tmp_path)])
     assert done.exit_code == 1
-    assert done.output == f"bnplug: {tmp_path} is there already, and not empty; give another DIR, or remove it\n"
+    assert done.output == f"bnplug: {tmp_path} exists and is not empty; choose another DIR, or remove it\n"
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 

@@ -41,8 +41,8 @@ def test_methods_are_listed_by_kind_and_flags():
     ).stderr  # fmt: skip
     assert "Did you mean 'score'?" in run("methods", "--kind", "scor", code=1).stderr
     nothing = run("methods", "--kind", "structure", "--that", "needs-decomposable")
-    assert (nothing.stdout, nothing.stderr) == ("", "no installed method has what --kind and --that select\n")
-    message = "'hill-climb' is a structure learner, and not among the methods that --kind and --that select"
+    assert (nothing.stdout, nothing.stderr) == ("", "no installed method matches --kind and --that\n")
+    message = "'hill-climb' is a structure learner, but does not match --kind and --that"
     assert message in run("methods", "hill-climb", "--that", "needs-target", code=1).stderr
 
 
@@ -107,7 +107,7 @@ def test_every_kind_is_listed(clash):
 def test_clashes_are_shown_by_their_qualified_names(clash):
     text = run("plugins").output
     assert "  discretizers: elm:bins\n" in text
-    assert "  clash: its discretizer 'bins' goes by 'oak:bins': bnplug-elm has that name too\n" in text
+    assert "  clash: its discretizer 'bins' is available as 'oak:bins', because bnplug-elm has that name too\n" in text
     both = run("methods", "bins").output
     assert "elm:bins: discretizer, from bnplug-elm 1.0 (elm)" in both
     assert "oak:bins: discretizer, from bnplug-oak 1.0 (oak)" in both
@@ -122,7 +122,7 @@ def test_qualified_and_older_names_in_a_fit(clash, files, tmp_path):
     done = run(*fit, tmp_path / "b", "--recipe", "OLD")
     assert "bnplug: warning: the recipe 'OLD' is called 'NEW' now\n" in done.stderr
     done = run(*fit, tmp_path / "c", "--discretizer", "bins", code=1)
-    assert "2 plugins bring a discretizer 'bins': ask for 'elm:bins' or 'oak:bins'" in done.stderr
+    assert "2 plugins have a discretizer 'bins': use 'elm:bins' or 'oak:bins'" in done.stderr
 
 
 def test_one_method_that_fails_does_not_keep_the_others_from_being_told(clash, monkeypatch):

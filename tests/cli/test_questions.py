@@ -52,7 +52,7 @@ def test_where_all_is_known_there_is_nothing_to_ask(files, model):
 def test_what_to_ask_next(files, model, tmp_path):
     (tmp_path / "rows.csv").write_text("key,petal length (cm),petal width (cm)\n007,4.8,\n008,,1.0\n")
     shown = run("next", model, tmp_path / "rows.csv", "--id", "key", "-o", tmp_path / "n.csv")
-    assert "are absent; they are marginalised" in shown.stderr
+    assert "are absent; they are marginalized" in shown.stderr
     written = pd.read_csv(tmp_path / "n.csv", dtype={"key": str})
     assert written["key"].tolist() == ["007"] * 3 + ["008"] * 3
     assert written["row"].tolist() == [0] * 3 + [1] * 3

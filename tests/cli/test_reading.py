@@ -41,7 +41,7 @@ def test_an_identifier_is_dropped_and_others_can_be_chosen(people, model, tmp_pa
 
 def test_predict_ignores_other_columns_and_repeats_keys_as_they_are_written(people, model):
     told = run("predict", model, people / "people.csv", "--id", "id")
-    assert told.stderr == "bnplug: warning: columns ['name'] were not there in training; they are ignored\n"
+    assert told.stderr == "bnplug: warning: columns ['name'] were not in the training data; they are ignored\n"
     lines = told.stdout.splitlines()
     assert lines[0] == "id,buys,P(no),P(yes)"
     assert lines[8].startswith("00007,")
@@ -49,7 +49,7 @@ def test_predict_ignores_other_columns_and_repeats_keys_as_they_are_written(peop
     assert two[0] == "zip,name,id,buys,P(no),P(yes)"
     # A key that a spreadsheet would run is no formula.
     assert ",'=n7,00007," in two[8]
-    assert "not there in training" not in run("predict", model, people / "people.csv", "--id", "id,name").stderr
+    assert "not in the training data" not in run("predict", model, people / "people.csv", "--id", "id,name").stderr
 
 
 def test_zeros_that_begin_a_number_are_kept(people, model):
@@ -117,7 +117,7 @@ ERRORS = {
     "drop": (["fit", "{data}", "--target", "buys", "--drop", "idd", "-o", "m"], 1, "--drop names 'idd'"),
     "keep": (["fit", "{data}", "--target", "buys", "--keep", "aeg", "-o", "m"], 1, "Did you mean 'age'?"),
     "nothing left": (["fit", "{data}", "--target", "buys", "--keep", "id", "--drop", "id", "-o", "m"], 1, "no feature"),
-    "id": (["predict", "{model}", "{data}", "--id", "key"], 1, "--id names 'key', and there is no such column"),
+    "id": (["predict", "{model}", "{data}", "--id", "key"], 1, "--id names 'key', which is not a column"),
     "dtype": (["fit", "{data}", "--target", "buys", "--dtype", "zip", "-o", "m"], 2, "'zip' is not NAME=KIND"),
     "dtype column": (["fit", "{data}", "--target", "buys", "--dtype", "a=text", "-o", "m"], 1, "--dtype names 'a'"),
     "no number": (["fit", "{data}", "--target", "buys", "--dtype", "name=number", "-o", "m"], 1, "--dtype name=number"),

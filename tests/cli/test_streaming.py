@@ -119,7 +119,7 @@ def test_a_classifier_of_one_file_says_how_many_were_given(folder, tmp_path, mon
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--target", "Y"], "--target names 'Y', and there is no such column"),
+        (["--target", "Y"], "--target names 'Y', which is not a column"),
         (["--target", "y", "--drop", "kei"], "--drop names 'kei'"),
         (["--target", "y", "--dtype", "m=text"], "--dtype names 'm'"),
         (["--target", "y", "--keep", "y"], "leave no feature"),
@@ -132,4 +132,4 @@ def test_what_is_wrong_is_told_in_one_line(folder, tmp_path, arguments, message)
 
 def test_a_pattern_that_nothing_matches(tmp_path):
     found = run("fit", tmp_path / "*.csv", "--target", "y", "-o", tmp_path / "model", code=1)
-    assert "no file has a name like that" in found.output + getattr(found, "stderr", "")
+    assert "no file matches this pattern" in found.output + getattr(found, "stderr", "")

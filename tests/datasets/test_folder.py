@@ -123,7 +123,7 @@ def test_listing_tells_sizes_from_the_manifest(folder):
         ({"toy.csv": "class\nx\ny\n"}, "no features"),
         ({"toy.csv": ""}, "toy.csv: not readable"),
         ({"toy.csv": "a,a,class\n1,2,x\n"}, "duplicate column names"),
-        ({"toy.csv": ROWS, "toy.parquet": ""}, "claim one name"),
+        ({"toy.csv": ROWS, "toy.parquet": ""}, "have one data set name"),
         ({"toy.csv": ROWS, "MANIFEST.csv": "name,nominal_columns\ntoy,color\n"}, r"\['color'\].* mean 'colour'"),
         ({"toy.csv": ROWS, "MANIFEST.csv": "set,nominal_columns\ntoy,code\n"}, "no column 'name'"),
         ({"toy.csv": ROWS, "MANIFEST.csv": "name,nominal_columns\ntoy,code\ntoy,\n"}, "more than once"),

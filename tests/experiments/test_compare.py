@@ -272,4 +272,4 @@ def test_a_fold_whose_training_rows_have_one_class_is_answered_with_it():
     X = pd.DataFrame({"a": list("xyxyxy")})
     found = compare(["nb", "svm"], [(X, list("pppppq"))], cv=[(range(4), [4, 5])]).results
     assert found["accuracy"].tolist() == [0.5, 0.5]
-    assert found["warnings"].str.contains("but one class, 'p'").all()
+    assert found["warnings"].str.contains("only one class, 'p'").all()

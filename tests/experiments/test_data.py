@@ -28,7 +28,7 @@ def test_a_pair_is_named_by_its_place(tmp_path):
     X, y = iris()
     found = split_data([(X, y), "iris", (X.to_numpy(), y.tolist())], 2, "ignore", 0, None)
     assert [data.name for data in found] == ["data1", "iris", "data3"]
-    with pytest.raises(TypeError, match="a data set is a name, a Dataset or a pair"):
+    with pytest.raises(TypeError, match="expected a name, a Dataset or a pair"):
         one(X)
 
 

@@ -187,10 +187,7 @@ def test_none_stops_the_others(seen):
 
 
 def test_of_a_name_that_two_have_the_bare_one_is_an_error_that_gives_both(seen):
-    assert (
-        seen["ambiguous"]
-        == "2 plugins bring a structure learner 'healthy': ask for 'healthy:healthy' or 'twin:healthy'"
-    )
+    assert seen["ambiguous"] == "2 plugins have a structure learner 'healthy': use 'healthy:healthy' or 'twin:healthy'"
     names = {info["name"]: info["names"].get("structure learner") for info in seen["plugins"]}
     assert names["twin"] == ["twin:healthy", "beside-healthy"]
     assert names["builtin-name"] == ["builtin-name:tan", "beside-tan"]

@@ -64,7 +64,7 @@ def test_a_name_is_resolved_when_the_learner_runs(table):
 
 
 def test_a_wrong_component_is_named(table):
-    with pytest.raises(TypeError, match="a score function is a name"):
+    with pytest.raises(TypeError, match="score function: expected a name"):
         Seeker(42).learn(table)
 
 

@@ -190,6 +190,6 @@ def test_a_declared_component_is_saved_with_its_origin(data, tmp_path):
 
 def test_a_parameter_that_is_no_component_is_named():
     with pytest.raises(
-        ValueError, match=r"'random_state' of TwoStage has no parameters .* components = {\"random_state"
+        ValueError, match=r"'random_state' of TwoStage has no nested parameters.* components = {\"random_state"
     ):
         TwoStage(random_state="mdl").set_params(random_state__cv=3)

@@ -276,7 +276,9 @@ def test_of_two_distributions_with_one_name_both_are_there_by_their_qualified_na
     assert (one.status, other.status) == ("ok", "ok")
     assert one.names == {"structure learner": ("first:tree",)}
     assert other.names == {"structure learner": ("second:tree", "oak")}
-    assert one.clashes == ("its structure learner 'tree' goes by 'first:tree': bnplug-second has that name too",)
+    assert one.clashes == (
+        "its structure learner 'tree' is available as 'first:tree', because bnplug-second has that name too",
+    )
     assert ("structure learner", "tree") not in found.methods
     assert found.methods["structure learner", "second:tree"].summary == "Another."
     assert found.providers["structure learner", "first:tree"].name == "first"
@@ -327,7 +329,7 @@ def test_disabled_plugins_are_not_even_imported(monkeypatch, value):
 
     found = discover([FoundPlugin("mine", "bnplug-mine", "1.2", load), candidate(bringing(structure()), "yours")])
     assert [info.status for info in found.plugins] == ["disabled", "ok"]
-    assert found.plugins[0].cause == "BNPLUG_DISABLE names it"
+    assert found.plugins[0].cause == "disabled by BNPLUG_DISABLE"
 
 
 def test_contain_passes_a_result_through():

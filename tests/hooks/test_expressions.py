@@ -48,9 +48,9 @@ WRONG = {
     "kdb(k 1)": "at character 4: parameters are NAME=VALUE, with commas between",
     "kdb(1)": "at character 5: a parameter is NAME=VALUE",
     "kdb(**{'k': 1})": "at character 5: a parameter is NAME=VALUE",
-    "kdb(a='é)', k=nö)": "at character 13: nö is no value; a text is quoted, k='nö'",
-    "kdb(a=1,\n k=f(2))": "at character 11: f(2) is no value; a text is quoted, k='f(2)'",
-    "kdb(k=1, k=2)": "at character 10: 'k' is there twice",
+    "kdb(a='é)', k=nö)": "at character 13: nö is not a value; quote text, k='nö'",
+    "kdb(a=1,\n k=f(2))": "at character 11: f(2) is not a value; quote text, k='f(2)'",
+    "kdb(k=1, k=2)": "at character 10: 'k' is given twice",
     "kdb(k=" + "(" * 5000 + ")" * 5001: "at character 4: parameters are NAME=VALUE, with commas between",
 }
 
@@ -158,7 +158,7 @@ def test_everything_that_registers_is_in_some_expression():
 
 def test_values_that_are_no_literals_are_not_read_back():
     written = str(Expression(("kdb", {"k": math.inf})))
-    with pytest.raises(ValueError, match="inf is no value"):
+    with pytest.raises(ValueError, match="inf is not a value"):
         parse(written)
 
 

@@ -143,7 +143,7 @@ def test_two_distributions_of_which_one_is_called_as_the_other_in_short():
 
 def test_the_bare_name_of_a_clash_is_an_error_that_gives_both(clash):
     for ask in (registry.find, registry.build):
-        with pytest.raises(AmbiguousNameError, match=r"^2 plugins bring .* 'cost': ask for 'oak:cost' or 'elm:cost'$"):
+        with pytest.raises(AmbiguousNameError, match=r"^2 plugins have .* 'cost': use 'oak:cost' or 'elm:cost'$"):
             ask("score function", "cost")
     assert issubclass(AmbiguousNameError, UnknownMethodError)
 

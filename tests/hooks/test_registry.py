@@ -61,7 +61,9 @@ def test_an_unknown_kind():
         registry.build("learner", "tree")
     with pytest.raises(ValueError, match="Did you mean 'score function'"):
         registry.methods("score_function")
-    with pytest.raises(ValueError, match=r"a recipe has no class of its own to make; these have: structure learner, "):
+    with pytest.raises(
+        ValueError, match=r"a recipe has no class to create by name; these have one: structure learner, "
+    ):
         registry.build("recipe", "TREE")
 
 
@@ -154,7 +156,9 @@ class Other(ScoreFunction):
     "spec", [None, 3, StructureLearner, Other(), ("tree",), ("tree", 2), ("tree", {}, {}), ["tree", {}]]
 )
 def test_build_refuses_anything_else(spec):
-    with pytest.raises(TypeError, match=r"a structure learner is a name, a \(name, parameters\) pair or an instance"):
+    with pytest.raises(
+        TypeError, match=r"structure learner: expected a name, a \(name, parameters\) pair or an instance"
+    ):
         registry.build("structure learner", spec)
 
 
@@ -217,7 +221,7 @@ def test_classifiers_discretizers_and_engines_are_made_by_name(monkeypatch):
             registry.classifier("bins")
         with pytest.raises(ContractError, match=r"must be a class derived from bnplug\.Engine"):
             bnplug.engine("g")
-        with pytest.raises(TypeError, match=r"^an engine is a name, .* derived from bnplug\.Engine"):
+        with pytest.raises(TypeError, match=r"^engine: expected a name, .* derived from bnplug\.Engine"):
             registry.build("engine", 5)
         with pytest.raises(bnplug.UnknownMethodError, match="'gauss' is a classifier, not an engine"):
             bnplug.engine("gauss")

@@ -46,7 +46,7 @@ def test_threads_change_nothing(tables):
 def test_the_row_that_needs_too_large_a_table_is_named(tables):
     codes = np.zeros((6, 4), dtype=np.uint8)
     codes[1:5, 2] = MISSING
-    with pytest.raises(ValueError, match=r"row 2: .*above max_clique_size=2"):
+    with pytest.raises(ValueError, match=r"row 2: .*more than max_clique_size=2"):
         Elimination(tables, "v0", max_clique_size=2).add_missing(codes, np.arange(4), np.zeros((4, 3)))
 
 

@@ -105,7 +105,7 @@ def test_the_row_that_needs_too_large_a_table_is_named():
     tables = random_tables(np.random.default_rng(5), TWO_TREE, [3, 2, 4, 3, 2, 4])
     codes = np.zeros((6, 4), dtype=np.uint8)
     codes[1:5, 2] = MISSING
-    with pytest.raises(ValueError, match=r"row 2: .*above max_clique_size=2"):
+    with pytest.raises(ValueError, match=r"row 2: .*more than max_clique_size=2"):
         expected_counts(tables, "v0", codes, np.ones((4, 3)), max_clique_size=2)
 
 

@@ -212,7 +212,7 @@ def test_too_large_a_clique_is_an_error_that_names_it(rng):
     codes = np.zeros((6, 3), dtype=np.uint8)
     codes[[1, 2, 3], 1] = MISSING
     marginalizer = Marginalizer(tables, "v0", max_clique_size=1679)
-    with pytest.raises(ValueError, match=r"row 1: .*1,680 cells, above max_clique_size=1,679") as caught:
+    with pytest.raises(ValueError, match=r"row 1: .*1,680 cells, more than max_clique_size=1,679") as caught:
         marginalizer.log_joint(codes)
     assert all(f"'v{v}'" in str(caught.value) for v in (0, 1, 2, 3))
     marginalizer.log_joint(codes[:, [0, 2]])

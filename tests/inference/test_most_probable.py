@@ -83,7 +83,7 @@ def test_what_is_wrong_is_said():
     tables = random_tables(np.random.default_rng(0), [[], [0], [0, 1]], [2, 3, 4])
     with pytest.raises(ValueError, match="no variable 'v9'"):
         most_probable(tables, {"v9": 0})
-    with pytest.raises(ValueError, match="24 cells, above max_clique_size=23"):
+    with pytest.raises(ValueError, match="24 cells, more than max_clique_size=23"):
         most_probable(tables, {}, 23)
     tables.tables["v1"].values[0] = -np.inf
     with pytest.raises(ValueError, match=r"the evidence \{'v1': 0\} is impossible"):

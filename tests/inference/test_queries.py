@@ -72,12 +72,12 @@ def test_a_likelihood_of_one_state_alone_is_that_state(rng):
         ([], {}, "ask about at least one"),
         (["v1", "v1"], {}, "each once"),
         (["v1"], {"v1": 0}, "not about what is known"),
-        (["v1"], {"v2": 7}, "'v2': 7 is no state of its 4"),
+        (["v1"], {"v2": 7}, "'v2': 7 is not one of its 4 states"),
         (["v1"], {"v9": [1.0]}, "no variable 'v9'"),
         (["v1"], {"v2": [1.0, 2.0]}, r"'v2': \[1.0, 2.0\] is neither a state nor a finite likelihood.*of its 4 states"),
         (["v1"], {"v1": [1.0, -2.0]}, "not negative"),
         (["v1"], {"v1": [0.0, 0.0]}, "is impossible"),
-        (["v0", "v1", "v2", "v3"], {}, "72 cells, above max_clique_size=71"),
+        (["v0", "v1", "v2", "v3"], {}, "72 cells, more than max_clique_size=71"),
     ],
 )
 def test_query_says_what_is_wrong(rng, variables, evidence, message):

@@ -89,10 +89,10 @@ def test_an_index_cannot_do_without_its_checksum(folder):
     index = read_index(folder)
     del index["checksum"]
     (folder / "model.json").write_text(json.dumps(index))
-    with pytest.raises(ModelFileError, match=r"model\.json is not what its checksum says"):
+    with pytest.raises(ModelFileError, match=r"model\.json does not match its checksum"):
         bnplug.load(folder)
     (folder / "model.json").write_text(json.dumps({**index, "checksum": "0" * 64}))
-    with pytest.raises(ModelFileError, match=r"model\.json is not what its checksum says"):
+    with pytest.raises(ModelFileError, match=r"model\.json does not match its checksum"):
         bnplug.load(folder)
 
 
@@ -100,7 +100,7 @@ def test_the_tables_of_another_model_are_an_error(small, tmp_path):
     for name, model in zip("ab", small[:2], strict=True):
         model.save(tmp_path / name)
     shutil.copy(next((tmp_path / "b").glob("*.npz")), next((tmp_path / "a").glob("*.npz")))
-    with pytest.raises(ModelFileError, match="npz is not what its checksum says"):
+    with pytest.raises(ModelFileError, match="npz does not match its checksum"):
         bnplug.load(tmp_path / "a")
 
 

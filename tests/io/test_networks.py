@@ -88,7 +88,9 @@ def test_the_second_label_is_another_one():
 def test_tables_that_would_be_too_large_are_refused_before_they_are_made():
     names = [f"v{i}" for i in range(30)]
     tables = random_tables(names, dict.fromkeys(names, ("one",)), {"v29": tuple(names[:29])})
-    with pytest.raises(NotRepresentableError, match=r"'v29' .* 30 variables of one state, each of which NET gives"):
+    with pytest.raises(
+        NotRepresentableError, match=r"'v29' .* 30 variables of one state, and each needs a second state in NET"
+    ):
         padded(tables, variables(tables), "NET")
 
 

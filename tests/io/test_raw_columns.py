@@ -130,7 +130,7 @@ DAMAGE = {
     "no numbers": (
         r"variable sky \{\n([^}]*\};)",
         "variable sky {\n\\1\n    property bnplug_kind = whole ;",
-        "are no ascending numbers",
+        "are not ascending numbers",
     ),
 }
 

@@ -122,7 +122,7 @@ DEFINED = "<DEFINITION><FOR>a</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>"
         (network(A, DEFINED.replace("0.25", "")), "line 5: expected the 2 numbers of the table of 'a', found 1"),
         (network(A, DEFINED.replace("0.25", "inf")), "line 5: expected the 2 numbers"),
         (network(A, DEFINED.replace("0.25", "1e1e1")), "line 5: expected the 2 numbers"),
-        (network(A, DEFINED.replace("a<", "b<")), "line 5: 'b' in the table of 'b' is no declared variable"),
+        (network(A, DEFINED.replace("a<", "b<")), "line 5: 'b' in the table of 'b' is not a declared variable"),
         (network(A, DEFINED.replace("<TABLE>", "<GIVEN>a</GIVEN><TABLE>")), "names a variable twice"),
         (network(A, DEFINED.replace("<FOR>a</FOR>", "")), "line 5: a definition with 0 elements FOR instead of one"),
         (network(A.replace("<NAME>a</NAME>", ""), DEFINED), "line 4: a variable with 0 elements NAME"),

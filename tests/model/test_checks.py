@@ -99,7 +99,7 @@ def test_parameters_that_are_no_network_stay_where_the_structure_is_not_c1():
     [
         (lambda table: {}, "fit returned a dict, not LogTables"),
         (lambda table: log_tables(table, NB, states=dict.fromkeys("abc", "uv")), "not the table's"),
-        (lambda table: log_tables(table, [[], [2], []]), r"'a' has parents \(\), in the structure \('c',\)"),
+        (lambda table: log_tables(table, [[], [2], []]), r"'a' has parents \(\); the structure: \('c',\)"),
     ],
     ids=["a dict", "other states", "other parents"],
 )

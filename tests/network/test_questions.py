@@ -115,7 +115,7 @@ def test_soft_evidence_that_takes_too_large_a_table_is_an_error():
         "c",
     )
     model = BayesianNetworkClassifier.from_tables(tables, max_clique_size=4)
-    with pytest.raises(ValueError, match="above max_clique_size=4"):
+    with pytest.raises(ValueError, match="more than max_clique_size=4"):
         model.query("c", pd.DataFrame({"v1": [{0: 1.0, 1: 2.0}]}))
 
 

@@ -278,7 +278,7 @@ def test_what_only_the_interpreter_refuses_is_accepted():
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ([[0, 1], [1]], "gave .*, which is no array: .*inhomogeneous"),
+        ([[0, 1], [1]], "gave .*, which is not an array: .*inhomogeneous"),
         ([["a", "b"]], "must give an array of numbers, not .*'a'"),
         (None, "must give an array of numbers, not None"),
     ],

@@ -60,15 +60,15 @@ def test_edges_and_tiers_become_matrices(table):
     ("known", "message"),
     [
         ({"required": ["x1"]}, "^required: an edge is a pair"),
-        ({"required": "x1"}, "^required='x1' is no list of edges"),
+        ({"required": "x1"}, "^required='x1' is not a list of edges"),
         ({"forbidden": [("x1", "x2", "x3")]}, "^forbidden: an edge is a pair"),
-        ({"required": [("x1", "x1")]}, r"^required: \('x1', 'x1'\) is no edge between two"),
-        ({"required": [("x1", "y")]}, "^required names 'y', which is no variable; there are"),
+        ({"required": [("x1", "x1")]}, r"^required: \('x1', 'x1'\) is not an edge between two"),
+        ({"required": [("x1", "y")]}, "^required names 'y', which is not a variable; variables"),
         ({"forbidden": [("x1", "clas")]}, "^forbidden names 'clas'.*Did you mean 'class'"),
         ({"tiers": [["x1"], ["z"]]}, "^tiers names 'z'"),
         ({"tiers": ["x1", "x2"]}, "^tiers: a tier is a list of names, not 'x1'"),
         ({"tiers": [["x1"], ["x2", "x1"]]}, "^tiers: 'x1' is in two of them"),
-        ({"tiers": 3}, "^tiers=3 is no list"),
+        ({"tiers": 3}, "^tiers=3 is not a list"),
         (
             {"required": [("x1", "x2")], "forbidden": [("x1", "x2")]},
             "'x1' -> 'x2' is required, and is forbidden too",
@@ -128,7 +128,7 @@ def test_a_start_that_cannot_be_is_said(table):
         Constraints(table).start("tan")
     with pytest.raises(ValueError, match="'x1' -> 'x2' of the start is forbidden"):
         Constraints(table, forbidden=[("x1", "x2")]).start([("x1", "x2")])
-    with pytest.raises(ValueError, match="'x1' -> 'x2' of the start is forbidden, or against the tiers"):
+    with pytest.raises(ValueError, match="'x1' -> 'x2' of the start is forbidden, or violates the tiers"):
         Constraints(table, tiers=[["x2"], ["x1"]]).start([("x1", "x2")])
     with pytest.raises(ValueError, match="cycle"):
         Constraints(table, required=[("x2", "x1")]).start([("x1", "x2")])

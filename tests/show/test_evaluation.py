@@ -82,7 +82,7 @@ def test_many_classes_are_told_apart():
 
 @pytest.mark.parametrize("wrong", [np.nan, -0.1, 1.1])
 def test_what_is_no_probability_is_refused(wrong):
-    with pytest.raises(ValueError, match="no probabilities"):
+    with pytest.raises(ValueError, match="not probabilities"):
         evaluate_probabilities(coin(), np.array([[wrong, 0.5]]), ["n"])
 
 

@@ -89,7 +89,7 @@ def test_dates_are_found_where_that_is_wanted(tmp_path):
 def test_a_row_that_is_too_long_is_told_by_its_line(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,2\n3,4\n5,6,7\n")
-    with pytest.raises(ValueError, match="line 4 has 3 fields, and the header has 2"):
+    with pytest.raises(ValueError, match="line 4 has 3 fields, but the header has 2"):
         CsvRows(path)
     path.write_text("a,b\n1,2,3\n")
     with pytest.raises(ValueError, match="line 2 has 3 fields"):

@@ -47,11 +47,11 @@ ARRAY = da.zeros((6, 2), chunks=(2, 2))
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((FRAME, ROWS["play"]), TypeError, r"X is a DataFrame, and must be a Dask frame.*from_pandas"),
-        ((ROWS[["sky"]], FRAME["play"]), TypeError, "y is a Series, and must be a Dask series"),
-        ((ROWS[["sky"]], ROWS[["sky", "play"]]), TypeError, "y is a DataFrame"),
-        ((ROWS[["sky"]], ROWS["play"].repartition(npartitions=2)), ValueError, "X has 3 partitions and y has 2"),
-        ((ROWS[["sky"]], ROWS["play"], ARRAY[:, 0][:4]), ValueError, "3 partitions and sample_weight has 2"),
+        ((FRAME, ROWS["play"]), TypeError, r"X must be a Dask frame or array, not a DataFrame.*from_pandas"),
+        ((ROWS[["sky"]], FRAME["play"]), TypeError, "y must be a Dask series or a one-dimensional array, not a Series"),
+        ((ROWS[["sky"]], ROWS[["sky", "play"]]), TypeError, "y must be a Dask series .*, not a DataFrame"),
+        ((ROWS[["sky"]], ROWS["play"].repartition(npartitions=2)), ValueError, "X has 3 partitions, but y has 2"),
+        ((ROWS[["sky"]], ROWS["play"], ARRAY[:, 0][:4]), ValueError, "3 partitions, but sample_weight has 2"),
         ((ARRAY, ARRAY[:4, 0]), ValueError, "X has 6 rows and y has 4"),
         ((ARRAY[:, 0], ARRAY[:, 0]), ValueError, r"got an array of 1 dimension\(s\)"),
     ],

@@ -126,7 +126,7 @@ def test_changes_that_are_put_off_go_with_the_next_call(blocks, monkeypatch):
     kept._objects[2] = emptied(kept, 2)
     assert kept.call("value") == [own + 2 for own in now]
     kept.change("value")
-    with pytest.raises(ContractError, match="value is no change"):
+    with pytest.raises(ContractError, match="value must not return a result"):
         kept.call("value")
 
 

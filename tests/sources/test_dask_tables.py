@@ -110,7 +110,7 @@ def test_a_column_of_two_kinds_names_the_partitions(client):
 
     parts = [pd.DataFrame({"a": own, "c": [*"xyxy"]}) for own in ([1, 2, 3, 4], [*"abcd"])]
     rows = dd.from_delayed([dask.delayed(own) for own in parts], meta=parts[1], verify_meta=False)
-    with pytest.raises(ValueError, match=r"column 'a' holds numbers in partition 0, and text in partition 1"):
+    with pytest.raises(ValueError, match=r"column 'a' contains numbers in partition 0, but text in partition 1"):
         encode_training(rows[["a"]], rows["c"])
 
 

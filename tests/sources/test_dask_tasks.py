@@ -68,7 +68,7 @@ def test_changes_go_before_a_call_and_are_made_once():
 
 
 def test_what_is_no_change_is_told():
-    with pytest.raises(ContractError, match="value is no change"):
+    with pytest.raises(ContractError, match="value must not return a result"):
         call([Kept(Counter(block(1)), 0)], 0, parcel("add", 1, after=[["value"]]))
 
 

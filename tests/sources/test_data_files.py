@@ -49,7 +49,7 @@ def test_a_truth_value_among_numbers_is_text_too(write):
 )
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
 def test_a_row_longer_than_the_header_is_refused_by_its_line(write, text, line, fields, name):
-    with pytest.raises(ValueError, match=rf"{name}: .*line {line} has {fields} fields, and the header has 2"):
+    with pytest.raises(ValueError, match=rf"{name}: .*line {line} has {fields} fields, but the header has 2"):
         read_data(write(text, name))
 
 

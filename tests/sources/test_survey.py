@@ -172,7 +172,7 @@ GOOD = pd.DataFrame({"a": list("uvuv"), "w": [1.0, 2.0, 1.0, 1.0], "y": list("pq
 @pytest.mark.parametrize(
     ("change", "spec", "message"),
     [
-        ({}, {"target": "Y"}, r"target names 'Y', and there is no such column.* There are \['a', 'w', 'y'\]"),
+        ({}, {"target": "Y"}, r"target names 'Y', which is not a column.* The columns are \['a', 'w', 'y'\]"),
         ({}, {"target": "y", "sample_weight": "v"}, "sample_weight names 'v'"),
         ({}, {"target": "y", "columns": ["b"]}, "columns names 'b'"),
         ({}, {"target": "y", "columns": ["y"]}, "there is no feature"),
@@ -180,7 +180,7 @@ GOOD = pd.DataFrame({"a": list("uvuv"), "w": [1.0, 2.0, 1.0, 1.0], "y": list("pq
         ({"y": list("pppp")}, {"target": "y"}, "only one class"),
         ({"y": [0.5, 1.5, 2.5, 3.25]}, {"target": "y"}, "a.parquet: Unknown label type"),
         ({"w": [1.0, -1.0, 1.0, 1.0]}, {"target": "y", "sample_weight": "w"}, "the weights in 'w' are negative"),
-        ({"w": list("abcd")}, {"target": "y", "sample_weight": "w"}, "column 'w' holds text"),
+        ({"w": list("abcd")}, {"target": "y", "sample_weight": "w"}, "column 'w' contains text"),
         ({"w": [0.0] * 4}, {"target": "y", "sample_weight": "w"}, "no row is left"),
         ({"a": [None] * 4, "w": [None] * 4}, {"target": "y"}, "have no value at all"),
         (
@@ -203,7 +203,7 @@ def test_discretizers_that_need_whole_rows_are_refused_before_reading():
 
     with pytest.raises(ValueError, match="a KBinsDiscretizer takes whole rows"):
         TableSpec("y", rules=ColumnRules(discretizer=KBinsDiscretizer())).check()
-    with pytest.raises(ValueError, match="give the discretizer no list"):
+    with pytest.raises(ValueError, match="do not pass categorical_features to the discretizer"):
         check_cuts_columns(MDLDiscretizer(["a"]))
     check_cuts_columns(None)
 

@@ -29,7 +29,7 @@ def test_class_and_weights_are_given_by_name_or_as_arrays(tmp_path):
 
 
 def test_an_unknown_name_and_an_option_of_another_source_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"^sample_weight='height': no such column; there are \['sky', "):
+    with pytest.raises(ValueError, match=r"^sample_weight='height': no such column; the columns are \['sky', "):
         encode_training(ROWS, "kind", "height")
     with pytest.raises(ValueError, match=r"^cache: this option does not apply to rows in memory$"):
         encode_training(ROWS, "kind", cache=tmp_path)
@@ -42,5 +42,5 @@ def test_fit_takes_class_and_weights_as_arrays_only():
     model, kinds = BayesianNetworkClassifier("nb"), ROWS["kind"].tolist()
     with pytest.raises(ValueError, match="y should be a 1d array"):
         model.fit(ROWS, "kind")
-    with pytest.raises(ValueError, match="sample_weight holds text"):
+    with pytest.raises(ValueError, match="sample_weight contains text"):
         model.fit(ROWS.drop(columns="kind"), kinds, "weight")

@@ -136,7 +136,7 @@ def test_objects_are_kept_and_called_in_order():
     assert blocks.call("index", EachBlock([5, 6])) == [2, 1]
     blocks.change("reverse")
     assert blocks.call("index", EachBlock([5, 6])) == [0, 0]
-    with pytest.raises(ContractError, match="pop is no change, since it returns something"):
+    with pytest.raises(ContractError, match="pop must not return a result"):
         blocks.change("pop")
 
 

@@ -207,7 +207,7 @@ def test_a_discretizer_by_name(spec, expected):
 def test_what_is_no_discretizer():
     with pytest.raises(UnknownMethodError, match=r"there is no discretizer 'mld'.*Did you mean 'mdl'"):
         unfitted("mld")
-    with pytest.raises(TypeError, match=r"a discretizer is a name, .* with the methods fit, transform, .*, not 5"):
+    with pytest.raises(TypeError, match=r"discretizer: expected a name, .* with the methods fit, transform, .*, got 5"):
         unfitted(5)
     with pytest.raises(UnknownMethodError, match="there is no discretizer 'none'"):
         unfitted(("none", {"n_bins": 4}))

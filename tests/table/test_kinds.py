@@ -104,10 +104,10 @@ def test_listed_columns(features):
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (["lenght"], "lists 'lenght', and there is no such column. Did you mean 'length'?"),
+        (["lenght"], "lists 'lenght', which is not a column. Did you mean 'length'?"),
         ([0, 2], r"positions \[2\]; columns are numbered 0 to 1"),
         ([-1], r"positions \[-1\]"),
-        ([True], "a mask of 1 booleans; there are 2 columns"),
+        ([True], "a mask of 1 booleans, but there are 2 columns"),
         (["length", 1], "all names, all positions, or all booleans"),
         ([1.0], "all names, all positions, or all booleans"),
         ("length", "expected 'auto', None, or a list"),

@@ -234,7 +234,7 @@ def test_columns_that_are_no_variables_are_remembered():
 
 def test_a_frame_needs_its_target_rows_features_and_finite_numbers():
     frame = pd.DataFrame({"x": [1.0, np.inf], "c": [0, 1]})
-    with pytest.raises(ValueError, match="'d' is not a column; there are"):
+    with pytest.raises(ValueError, match="'d' is not a column; the columns are"):
         Table.from_frame(frame, "d")
     with pytest.raises(ValueError, match="no rows"):
         Table.from_frame(frame[:0], "c")

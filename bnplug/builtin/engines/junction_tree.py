@@ -57,7 +57,7 @@ class JunctionTreeEngine(Engine):
             variable, neighbours, size = graph.take_smallest()
             clique = (variable, *graph.ordered(neighbours))
             if size > limit:
-                raise _refusal(f"its clique {listed(clique)} has {written(size)} cells, above {limit:,}")
+                raise _refusal(f"its clique {listed(clique)} has {written(size)} cells, more than {limit:,}")
             if len(clique) > _MAX_VARIABLES:
                 raise _refusal(f"a clique has {len(clique)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
             cliques.append(clique)
@@ -196,8 +196,8 @@ def _distinct(codes: CodeArray, target: int) -> tuple[CodeArray, npt.NDArray[np.
 
 def _refusal(reason: str) -> ValueError:
     return ValueError(
-        f"junction-tree cannot answer about this network: {reason}. Use engine='elimination', whose cliques are "
-        "those of what a row misses, or engine='sampling'"
+        f"junction-tree cannot be used on this network: {reason}. Use engine='elimination', whose cliques contain "
+        "only the features that a row lacks, or engine='sampling'"
     )
 
 

@@ -67,7 +67,7 @@ def fixed_tables(given: Any, table: Table, parents: Sequence[Sequence[int]]) -> 
             continue
         if name not in table.names:
             raise ValueError(
-                f"fixed has a table of {name!r}, which is no variable; there are {list(table.names)}."
+                f"fixed has a table of {name!r}, which is not a variable; the variables are {list(table.names)}."
                 f"{did_you_mean(name, table.names)}"
             )
         v = table.index(name)
@@ -85,8 +85,8 @@ def _as_in_structure(family: Family, parents: Sequence[str]) -> FloatArray:
     name, *given = family.names
     if set(given) != set(parents):
         raise ValueError(
-            f"fixed: the table of {name!r} has the parents {given}, the structure {list(parents)}; give a structure "
-            f"that has them: edges, or a learner with required={[(parent, name) for parent in given]}"
+            f"fixed: the table of {name!r} has the parents {given}, the structure has {list(parents)}; use a structure "
+            f"with the same parents: edges, or a learner with required={[(parent, name) for parent in given]}"
         )
     return family.values.transpose([family.names.index(variable) for variable in (name, *parents)])
 
@@ -113,9 +113,9 @@ def _tables(given: Any, what: str) -> LogTables:
         return given
     if hasattr(given, "get_cpds"):
         return LogTables.from_network(given)
-    advice = "; of a classifier, give its tables_" if hasattr(given, "tables_") else ""
+    advice = "; pass the classifier's tables_" if hasattr(given, "tables_") else ""
     raise ValueError(
-        f"{what} is LogTables, a pgmpy network or a dict of tables by node, not {article(type(given).__name__)}{advice}"
+        f"{what} must be LogTables, a pgmpy network or a dict of tables, not {article(type(given).__name__)}{advice}"
     )
 
 
@@ -161,9 +161,9 @@ def _column(column: Mapping[Any, Any], states: Sequence[State], where: str) -> F
     try:
         values = np.array([given.get(state, 0.0) for state in states], dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: {dict(column)} are no probabilities") from None
+        raise ValueError(f"{where}: {dict(column)} are not probabilities") from None
     if not (values >= 0).all() or not abs(values.sum() - 1) <= _ROUNDED:
-        raise ValueError(f"{where}: {dict(column)} are no probabilities that sum to one")
+        raise ValueError(f"{where}: {dict(column)} must be probabilities that sum to one")
     return np.asarray(values / values.sum())
 
 
@@ -174,13 +174,13 @@ def _network(nodes: Mapping[str, Family]) -> LogTables:
     for name, family in nodes.items():
         for parent in family.names[1:]:
             if parent not in nodes:
-                raise ValueError(f"prior: {name!r} has the parent {parent!r}, of which there is no table; give one")
+                raise ValueError(f"prior: {name!r} has the parent {parent!r}, which has no table; add one")
         order = sorted(family.names[1:], key=names.index)
         values = family.values.transpose([family.names.index(variable) for variable in (name, *order)])
         for axis, parent in enumerate(order, 1):
             given, wanted = family.states[family.names.index(parent)], nodes[parent].states[0]
             if set(given) != set(wanted):
-                raise ValueError(f"prior: the table of {name!r} has the states {given} of {parent!r}, its own {wanted}")
+                raise ValueError(f"prior: the table of {name!r} has {parent!r} with states {given}, not {wanted}")
             values = values.take([given.index(state) for state in wanted], axis)
         with np.errstate(divide="ignore"):
             tables[name] = (order, np.log(values))

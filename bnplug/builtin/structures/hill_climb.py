@@ -35,7 +35,7 @@ class HillClimb(StructureLearner):
     Parameters
     ----------
     score : str or ScoreFunction
-        What to maximise.
+        What to maximize.
     start : {"nb", "empty"}, DAG or list of edges
         Where to start; edges are pairs ``(parent, child)`` of names. Without a class variable, ``"nb"`` is empty.
     max_parents : int, optional
@@ -128,7 +128,7 @@ class HillClimb(StructureLearner):
         for name in ("max_parents", "max_iter"):
             value = getattr(self, name)
             if value is not None and value < 0:
-                raise ValueError(f"{name}={value} must not be negative; None is no limit")
+                raise ValueError(f"{name}={value} must not be negative; None means no limit")
         if self.complete and not self.tree:
             raise ValueError("complete=True completes a tree, and needs tree=True")
 
@@ -147,7 +147,7 @@ class HillClimb(StructureLearner):
         for v in np.flatnonzero(graph.edges.sum(axis=0) > start.capacity).tolist():
             limit = "tree=True allows one feature parent" if self.tree else f"max_parents={self.max_parents}"
             raise ValueError(
-                f"the start, with what is required, gives {table.names[v]!r} the parents "
+                f"the start, with the required edges, gives {table.names[v]!r} the parents "
                 f"{[table.names[p] for p in graph.parents[v]]}; {limit}"
             )
         return start

@@ -96,8 +96,8 @@ def _possible_roots(constraints: Constraints, edges: BoolArray, wanted: list[int
             else f"{table.names[furthest]!r} at its root must have the parent {table.names[required[furthest][0]]!r}"
         )
         raise ValueError(
-            f"tan: no tree over all features keeps to what is required, forbidden and the tiers: {why}. "
-            "hill-climb(tree=True) makes trees that leave features out"
+            f"tan: no tree over all features satisfies required, forbidden and tiers: {why}. "
+            "hill-climb(tree=True) learns trees without some of the features"
         )
     return roots
 

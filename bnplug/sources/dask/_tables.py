@@ -52,8 +52,8 @@ class Partitions(NamedTuple):
         for what, parts in (("y", labels), ("sample_weight", weights)):
             if len(parts) != len(rows):
                 raise ValueError(
-                    f"X has {len(rows)} partitions and {what} has {len(parts)}: give them the same rows in each, such "
-                    "as by taking both from one frame"
+                    f"X has {len(rows)} partitions, but {what} has {len(parts)}: partition them alike, for example "
+                    "by taking both from one frame"
                 )
         return cls(list(zip(rows, labels, weights, strict=True)), meta)
 
@@ -66,7 +66,7 @@ def is_dask(data: Any) -> bool:
 def not_dask(X: Any) -> TypeError:
     """Return the error for an X that is not a Dask frame or array."""
     return TypeError(
-        f"X is {article(type(X).__name__)}, and must be a Dask frame or array: make one, such as with "
+        f"X must be a Dask frame or array, not {article(type(X).__name__)}: create one, for example with "
         "dask.dataframe.from_pandas, or use bnplug.BayesianNetworkClassifier"
     )
 
@@ -93,9 +93,7 @@ def _column_parts(column: Any, what: str, X: Any) -> list[Any]:
                 raise ValueError(f"X has {X.shape[0]} rows and {what} has {column.shape[0]}")
             column = column.rechunk((X.chunks[0],))
         return list(column.to_delayed())
-    raise TypeError(
-        f"{what} is {article(type(column).__name__)}, and must be a Dask series or an array of one dimension"
-    )
+    raise TypeError(f"{what} must be a Dask series or a one-dimensional array, not {article(type(column).__name__)}")
 
 
 def encode_dask(

@@ -59,7 +59,7 @@ class SimulatedAnnealing(StructureLearner):
     Parameters
     ----------
     score : str or ScoreFunction
-        What to maximise. One that draws its rows anew does so at every temperature, of which there are then at most 50.
+        What to maximize. One that draws its rows anew does so at every temperature, of which there are then at most 50.
     k : int
         The largest number of feature parents. 1 gives a forest, as in the paper. With more, a new parent is added
         while a feature has fewer than `k`, else it takes the place of one of them.

@@ -491,7 +491,7 @@ def test_a_walk_starts_where_it_is_told():
         ({"start": [("x0", "x1"), ("x2", "x1")]}, "gives 'x1' the parents .'x0', 'x2', 'class'.; k=1"),
         ({"start": [("x0", "x1")], "forbidden": [("x0", "x1")]}, "'x0' -> 'x1' of the start is forbidden"),
         ({"start": [("x0", "x1")], "required": [("x1", "x0")]}, "cycle"),
-        ({"start": [("x0", "y")]}, "start names 'y', which is no variable"),
+        ({"start": [("x0", "y")]}, "start names 'y', which is not a variable"),
     ],
 )
 def test_a_start_that_cannot_be_is_said(parameters, message):

@@ -35,7 +35,7 @@ class OrderBasedLearner(StructureLearner):
     Parameters
     ----------
     score : str or ScoreFunction
-        What to maximise.
+        What to maximize.
     k : int
         The largest number of feature parents.
     clique : bool

@@ -248,7 +248,7 @@ def _deterministic(node: _Node, parents: list[str], labels: list[str], cards: Ma
     codes = {label: code for code, label in enumerate(labels)}
     unknown = [state for state in states if state not in codes]
     if unknown:
-        raise ModelFileError(f"line {node.line}: {unknown[0][:60]!r} is no state of {node.name!r}")
+        raise ModelFileError(f"line {node.line}: {unknown[0][:60]!r} is not a state of {node.name!r}")
     certain = np.zeros((len(states), card))
     certain[np.arange(len(states)), [codes[state] for state in states]] = 1.0
     return FileFamily(node.name, parents, certain.reshape(*given, card), node.line)

@@ -140,7 +140,7 @@ def test_dialects(potential):
         (HEAD + ROOT.replace("0.25", "1e999") + OTHER, "line 6: the probabilities of 'a' are not"),
         (HEAD + ROOT.replace("(0.25", "((0.25"), "line 6: the parentheses of the data of 'a' do not match"),
         (HEAD + ROOT.replace("(0.25 0.75)", "0.25 0.75"), "line 6: the parentheses"),
-        (HEAD + "potential (a | c) { }", "line 6: 'c' in the table of 'a' is no declared variable"),
+        (HEAD + "potential (a | c) { }", "line 6: 'c' in the table of 'a' is not a declared variable"),
         (HEAD + "potential (a b) { }", r"line 6: expected 'potential \(node | parents\)', found 'a b'"),
         (HEAD + "potential (a | a) { }", "names a variable twice"),
         (HEAD + "potential (a) { model_data = (1); }", "line 6: the table of 'a' is an expression"),

@@ -136,7 +136,7 @@ class LeaveOneOutProblem:
     def minimize(
         self, free: FloatArray, lam: float, center: float, max_iter: int, tol: float
     ) -> tuple[FloatArray, int]:
-        """Return the free numbers of the least penalised NLL, and the number of steps.
+        """Return the free numbers of the least penalized NLL, and the number of steps.
 
         With an infinite `lam` there are no corrections.
         """

@@ -255,7 +255,7 @@ class NetworkMixture(AveragedNetworks):
         return clone(self).set_params(random_state=seed, n_jobs=1)  # type: ignore[no-any-return]
 
     def _cuts(self, seed: int) -> Any:
-        """Return the discretiser of one member; one that draws does so by the member's seed, unless it has its own."""
+        """Return the discretizer of one member; one that draws does so by the member's seed, unless it has its own."""
         cuts = unfitted(self.discretizer)
         if cuts is None:
             return self.discretizer

@@ -91,7 +91,7 @@ class RedrawnHoldOutHitRate(HoldOutHitRate):
     keep : bool
         Whether the current graph keeps the score of the rows on which it won. That is the best of many, so it is too
         good, and a search stops early: the reading that leads to the paper's figures. Otherwise the current graph is
-        scored on each draw as its neighbours are.
+        scored on each draw as its neighbors are.
     """
 
     resamples = True

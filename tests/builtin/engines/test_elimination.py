@@ -71,7 +71,7 @@ def test_a_classifier_takes_it_by_name_pair_or_instance(rows, engine):
 def test_the_classifiers_largest_clique_is_the_engines_unless_it_has_its_own(rows):
     model = BayesianNetworkClassifier(max_clique_size=1).fit(*rows)
     assert model.engine_.max_clique_size == 1
-    with pytest.raises(ValueError, match="above max_clique_size=1"):
+    with pytest.raises(ValueError, match="more than max_clique_size=1"):
         model.query(list(rows[0].columns[:2]))
     model.set_params(engine__max_clique_size=100).fit(*rows)
     assert model.engine_.max_clique_size == 100

@@ -142,30 +142,30 @@ def test_the_parents_of_a_fixed_table_go_by_name():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"prior": 3}, "prior is LogTables, a pgmpy network or a dict of tables by node, not an int"),
+        ({"prior": 3}, "prior must be LogTables, a pgmpy network or a dict of tables, not an int"),
         ({"prior": {"rains": EXPERT["rain"]}}, r"the variables \['rains'\], none of which is in the data"),
-        ({"prior": {"wet": EXPERT["wet"]}}, "'wet' has the parent 'rain', of which there is no table"),
+        ({"prior": {"wet": EXPERT["wet"]}}, "'wet' has the parent 'rain', which has no table"),
         ({"prior": {"rain": {"yes": 1.0}}}, r"the prior does not know the states \['no'\] of 'rain', only \['yes'\]"),
         (
             {"prior": {**EXPERT, "rain": {"yes": 0.2, "no": 0.7, "hail": 0.1}}},
-            r"table of 'wet' has the states \['yes', 'no'\] of 'rain', its own \['yes', 'no', 'hail'\]",
+            r"table of 'wet' has 'rain' with states \['yes', 'no'\], not \['yes', 'no', 'hail'\]",
         ),
-        ({"prior": {"rain": {"yes": 0.2, "no": 0.7}}}, "table of 'rain': .* are no probabilities that sum to one"),
-        ({"prior": {"rain": {"yes": -0.2, "no": 1.2}}}, "are no probabilities that sum to one"),
-        ({"prior": {"rain": {"yes": "often", "no": 0.2}}}, "are no probabilities"),
+        ({"prior": {"rain": {"yes": 0.2, "no": 0.7}}}, "table of 'rain': .* must be probabilities that sum to one"),
+        ({"prior": {"rain": {"yes": -0.2, "no": 1.2}}}, "must be probabilities that sum to one"),
+        ({"prior": {"rain": {"yes": "often", "no": 0.2}}}, "are not probabilities"),
         ({"prior": {"rain": [0.2, 0.8]}}, r"table of 'rain' is {state: probability}, or \(parents,"),
         ({"prior": {"rain": 0.2}}, r"table of 'rain' is {state: probability}"),
         (
             {"fixed": {"rains": EXPERT["rain"]}},
-            "fixed has a table of 'rains', which is no variable.*Did you mean 'rain'",
+            "fixed has a table of 'rains', which is not a variable.*Did you mean 'rain'",
         ),
         (
             {"fixed": {"wet": {"yes": 0.5, "no": 0.5}}},
-            r"the table of 'wet' has the parents \[\], the structure \['rain'\]",
+            r"the table of 'wet' has the parents \[\], the structure has \['rain'\]",
         ),
         (
             {"fixed": {"rain": ("wet", {"yes": {"yes": 1.0}, "no": {"no": 1.0}})}},
-            r"has the parents \['wet'\], the structure \[\].*required=\[\('wet', 'rain'\)\]",
+            r"has the parents \['wet'\], the structure has \[\].*required=\[\('wet', 'rain'\)\]",
         ),
         (
             {"fixed": {"rain": {"yes": 0.2, "no": 0.7, "hail": 0.1}}},
@@ -196,7 +196,7 @@ def test_a_configuration_that_is_left_out_is_said():
 
 def test_a_classifier_is_told_to_give_its_tables(table):
     model = BayesianNetworkClassifier("nb").fit(FRAME[["wet"]], FRAME["rain"])
-    with pytest.raises(ValueError, match="give its tables_"):
+    with pytest.raises(ValueError, match="pass the classifier's tables_"):
         fitted(table, [], prior=model)
     fitted(table, [], prior=model.tables_)
 

@@ -139,7 +139,7 @@ def test_start_is_a_graph_or_a_list_of_edges():
     ("parameters", "message"),
     [
         ({"start": "naive"}, "'naive' is not"),
-        ({"start": [("x1", "y")]}, "start names 'y', which is no variable"),
+        ({"start": [("x1", "y")]}, "start names 'y', which is not a variable"),
         ({"start": ["x1"]}, "pair"),
         ({"start": [("x1", "x2"), ("x2", "x1")]}, "cycle"),
         ({"start": [("x1", "x2")], "forbidden": [("x1", "x2")]}, "forbidden"),

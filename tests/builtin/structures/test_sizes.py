@@ -35,8 +35,8 @@ def test_the_classifier_asks_before_it_counts(monkeypatch):
 
     monkeypatch.setattr("bnplug.builtin.structures.augmented.pairwise_information", counted)
     X = pd.DataFrame({f"x{i}": pd.Categorical(np.arange(60) % 30) for i in range(20)})
-    with pytest.raises(ValueError, match=r"at least 34,200 parameters, over max_parameters=34,000"):
+    with pytest.raises(ValueError, match=r"at least 34,200 parameters, more than max_parameters=34,000"):
         BayesianNetworkClassifier(("tan", _PLAIN), max_parameters=34_000).fit(X, np.arange(60) % 2)
     # Corrected measures may leave naive Bayes.
-    with pytest.raises(ValueError, match=r"at least 1,200 parameters, over max_parameters=1,100"):
+    with pytest.raises(ValueError, match=r"at least 1,200 parameters, more than max_parameters=1,100"):
         BayesianNetworkClassifier("tan", max_parameters=1_100).fit(X, np.arange(60) % 2)

@@ -102,7 +102,7 @@ def test_under_constraints_tan_is_the_heaviest_tree_that_keeps_to_them(table, se
 def test_a_tree_that_cannot_be_is_said():
     rng = np.random.default_rng(0)
     table = Table.from_frame(pd.DataFrame(rng.integers(0, 3, (50, 4)), columns=[*"abd", "c"]), "c")
-    no_tree = "no tree over all features keeps to what is required, forbidden and the tiers: "
+    no_tree = "no tree over all features satisfies required, forbidden and tiers: "
     apart = [("a", "d"), ("b", "d"), ("d", "a"), ("d", "b")]
     with pytest.raises(ValueError, match=f"{no_tree}no allowed edges lead from 'a' to .'d'."):
         structure_learner("tan", forbidden=apart).learn(table)

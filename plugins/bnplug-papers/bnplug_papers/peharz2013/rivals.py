@@ -102,7 +102,7 @@ def one_hot(codes: Any, schema: Table) -> FloatArray:
 def impute(rows: FloatArray, complete: FloatArray) -> FloatArray:
     """Fill missing cells with the mean of the five complete rows that are nearest by what is known.
 
-    As ``sklearn.impute.KNNImputer``, which looks for neighbours for every column anew.
+    As ``sklearn.impute.KNNImputer``, which looks for neighbors for every column anew.
     """
     filled, lacking = rows.copy(), np.flatnonzero(np.isnan(rows).any(axis=1))
     squares, most = complete**2, min(_NEIGHBOURS, len(complete))
