@@ -38,18 +38,15 @@ Every repetition is written to FILE when it is done, so an interrupted run resum
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from correction import prepare
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from bnplug import BayesianNetworkClassifier, datasets, make_classifier
-from bnplug.errors import BnplugWarning
 
 METHODS = {
     "default": (BayesianNetworkClassifier, 10),
@@ -85,13 +82,7 @@ def measure(method, X, y, repetition):
 
 
 def main(file="demo-output/balanced_weights.csv", repetitions=None, *methods):
-    if not os.environ.get("BNPLUG_DATA"):
-        print("Set BNPLUG_DATA to the folder of the data files.")
-        return
-    folder, file = Path(os.environ["BNPLUG_DATA"]), Path(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", BnplugWarning)
-    warnings.simplefilter("ignore", UserWarning)
+    folder, file = prepare(file)
     done = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=COLUMNS)
     seen = set(done[COLUMNS[:3]].itertuples(index=False, name=None))
     for name in pd.read_csv(folder / "DEVELOPMENT.csv")["name"]:

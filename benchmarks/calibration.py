@@ -17,18 +17,15 @@ Every data set is written to FILE when it is done, so an interrupted run resumes
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from correction import prepare, rows_of
 from sklearn.model_selection import StratifiedKFold
 
 from bnplug import BayesianNetworkClassifier, datasets, make_classifier
-from bnplug.errors import BnplugWarning
 
 METHODS = {
     "plain": lambda: BayesianNetworkClassifier(calibrate=None),
@@ -36,13 +33,6 @@ METHODS = {
     "TAN-LOO": lambda: make_classifier("TAN-LOO", random_state=0),
 }
 SHARES = (0.0, 0.25, 0.5)
-ROWS = 2000
-
-
-def rows_of(data):
-    """Return the rows of a data set that count as development data."""
-    chosen = np.random.RandomState(0).permutation(len(data.y))[:ROWS]
-    return data.X.iloc[chosen].reset_index(drop=True), data.y.iloc[chosen].reset_index(drop=True).astype(str)
 
 
 def hidden(rows, share):
@@ -59,20 +49,14 @@ def measure(model, X, y, train, test):
     truth = pd.Index(model.classes_).get_indexer(y.iloc[test])
     for share in SHARES:
         posterior = model.predict_proba(hidden(X.iloc[test], share))
-        own = np.where(truth >= 0, posterior[np.arange(len(truth)), truth], 0.0)
+        likelihood = np.where(truth >= 0, posterior[np.arange(len(truth)), truth], 0.0)
         figures[f"accuracy {share:.0%}"] = 100 * np.mean(posterior.argmax(axis=1) == truth)
-        figures[f"log loss {share:.0%}"] = -np.log(np.clip(own, 1e-6, 1.0)).mean()
+        figures[f"log loss {share:.0%}"] = -np.log(np.clip(likelihood, 1e-6, 1.0)).mean()
     return figures
 
 
 def main(file="demo-output/calibration.csv"):
-    if not os.environ.get("BNPLUG_DATA"):
-        print("Set BNPLUG_DATA to the folder of the data files.")
-        return
-    folder, file = Path(os.environ["BNPLUG_DATA"]), Path(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", BnplugWarning)
-    warnings.simplefilter("ignore", UserWarning)
+    folder, file = prepare(file)
     done = set(pd.read_csv(file)["dataset"]) if file.exists() else set()
     for name in pd.read_csv(folder / "DEVELOPMENT.csv")["name"]:
         if name in done:

@@ -57,6 +57,18 @@ FIGURES = ["accuracy", "log_loss", "edges", "children"]
 COLUMNS = ["dataset", "fold", "version", "structure", "correction", *FIGURES]
 
 
+def prepare(file):
+    """Return the folder of the data files and the file for the figures, and ignore warnings; exit without a folder."""
+    if not os.environ.get("BNPLUG_DATA"):
+        print("Set BNPLUG_DATA to the folder of the data files.")
+        raise SystemExit
+    file = Path(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore", BnplugWarning)
+    warnings.simplefilter("ignore", UserWarning)
+    return Path(os.environ["BNPLUG_DATA"]), file
+
+
 def rows_of(data):
     """Return at most `ROWS` rows, drawn with seed 0."""
     kept = np.random.RandomState(0).permutation(len(data.y))[:ROWS]
@@ -101,13 +113,7 @@ def tasks(X, y):
 
 
 def main(file="demo-output/correction.csv"):
-    if not os.environ.get("BNPLUG_DATA"):
-        print("Set BNPLUG_DATA to the folder of the data files.")
-        return
-    folder, file = Path(os.environ["BNPLUG_DATA"]), Path(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", BnplugWarning)
-    warnings.simplefilter("ignore", UserWarning)
+    folder, file = prepare(file)
     done = pd.read_csv(file, keep_default_na=False) if file.is_file() else pd.DataFrame(columns=COLUMNS)
     seen = set(done[COLUMNS[:5]].astype(str).itertuples(index=False, name=None))
     for name in pd.read_csv(folder / "DEVELOPMENT.csv")["name"]:

@@ -22,14 +22,12 @@ Measured over 47 data sets (accuracy, log loss, processor seconds to fit): defau
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from correction import prepare
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, log_loss
@@ -38,7 +36,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from bnplug import BayesianNetworkClassifier, datasets
-from bnplug.errors import BnplugWarning
 
 SIXTEEN = [
     "glass", "ionosphere", "balance-scale", "vote", "horse-colic", "pima", "vehicle", "tic-tac-toe", "vowel", "german",
@@ -116,13 +113,7 @@ def others(folder):
 
 
 def main(group="sixteen", file="demo-output/single-network.csv", *methods):
-    if not os.environ.get("BNPLUG_DATA"):
-        print("BNPLUG_DATA names no folder of data files")
-        return
-    folder, file = Path(os.environ["BNPLUG_DATA"]), Path(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", BnplugWarning)
-    warnings.simplefilter("ignore", UserWarning)
+    folder, file = prepare(file)
     done = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=COLUMNS)
     seen = set(zip(done["dataset"], done["fold"], done["method"], strict=True))
     for name in SIXTEEN if group == "sixteen" else others(folder):

@@ -82,7 +82,7 @@ def inner_folds(model: Any, rows: RawRows, n_folds: int) -> list[InnerFold]:
             others = {"on_useless": "drop", "unlabeled": None}
             table, encoder = model._encode_training(train.frame, train.y, train.weights, others, name=model.target_)
             _, learned = find_structure(model, table)
-            # Held-out rows as states of the training rows; those of a class that these do not have are left out.
+            # Held-out rows are encoded by the states of the training rows; rows of an unknown class are omitted.
             classes = pd.Index(encoder.classes).get_indexer(pd.Index(test.labels))
             codes = encoder.encode(test.frame, table, "missing").copy()
             codes[table.target_index] = np.maximum(classes, 0)

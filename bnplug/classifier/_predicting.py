@@ -42,7 +42,8 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
     def decide(self, probabilities: FloatArray) -> IntArray:
         """Return the positions in ``classes_`` that are predicted for rows of :meth:`predict_proba`.
 
-        These are the most probable classes or, with `costs`, those of least expected cost; in a tie, the first.
+        With `costs`, these are the classes with the least expected cost, otherwise the most probable ones. The first
+        of tied classes wins.
         """
         return least_expected_cost(probabilities, self.costs_)
 

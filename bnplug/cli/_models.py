@@ -152,8 +152,8 @@ def predict_command(given: Given, ids: Sequence[str], output: Path | None, formu
 def export_command(model_path: Path, file: Path, format_name: str | None, target: str | None) -> None:
     """Write the network of MODEL to FILE (- is standard output).
 
-    The ending selects the format, such as .bif, or .dot for the graph alone. `bnplug formats` lists all formats with
-    their endings, including those of plugins.
+    The ending selects the format, such as .bif, or .dot for the graph alone. `bnplug formats` lists all formats and
+    their endings, including formats of plugins.
     """
     from bnplug.files import write_atomically
     from bnplug.hooks import registry
@@ -186,8 +186,8 @@ def export_command(model_path: Path, file: Path, format_name: str | None, target
 def import_command(file: Path, format_name: str | None, target: str | None, output: Path) -> None:
     """Make a model folder from the network in FILE.
 
-    - is standard input. The ending selects the format. `bnplug formats` lists all formats with their endings, including
-    those of plugins.
+    - is standard input. The ending selects the format. `bnplug formats` lists all formats and their endings, including
+    formats of plugins.
     """
     from bnplug.show.summary import headline
 

@@ -43,7 +43,7 @@ def query_command(
     target: str | None,
     output: Path | None,
 ) -> None:
-    """Print the joint probabilities of VARIABLES, or of the class. --given and --soft say what is known."""
+    """Print the joint probabilities of VARIABLES, or of the class. --given and --soft are the evidence."""
     import pandas as pd
 
     # A mixture of networks, say, is asked as one of them is.

@@ -127,7 +127,7 @@ class Given:
         return rows_for(model, frame, target, ids)
 
     def labelled(self, model: Any, rows: Rows | None = None) -> tuple[Any, Any]:
-        """Return rows, by default those of the first file, and their class; a ``ValueError`` if it is not there."""
+        """Return rows, by default of the first file, and their classes; a ``ValueError`` if there are no classes."""
         rows = self.rows(model) if rows is None else rows
         if rows.y is None:
             name, there = self.target or getattr(model, "target_", None), list(rows.X.columns)

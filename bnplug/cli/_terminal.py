@@ -175,7 +175,7 @@ class ProgressLine:
         return f"{self.count} of {self.total} done in {time.monotonic() - self._started:.0f} s ({self.last})"
 
     def _write(self, line: str) -> None:
-        """Write a line in the place of the one that the terminal shows."""
+        """Replace the current line of the terminal."""
         if sys.stderr.isatty():
             self._drawn = time.monotonic()
             sys.stderr.write(f"\r\x1b[K{line[:78]}")

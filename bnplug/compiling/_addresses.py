@@ -47,7 +47,7 @@ def function_at(signature: Any) -> Any:
 
 
 def called_by_address(function: Any, signature: Any) -> tuple[Any, Callable[[], int]]:
-    """Return what gives a kernel inside another one by its address, and what compiles it and returns the address."""
+    """Return a function that makes a kernel of its address in compiled code, and one that compiles it: the address."""
     if config.DISABLE_JIT:
         return lambda _: function, lambda: 1
 

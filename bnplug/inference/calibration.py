@@ -30,8 +30,7 @@ from bnplug.typing import CodeArray, FloatArray, IntArray
 # Of the minimum: the relative change of the loss, and the gradient, at which the search ends.
 _PRECISION: Any = {"ftol": 1e-12, "gtol": 1e-7}
 
-
-# The logarithm of a probability that may have been rounded.
+# The logarithm of a probability that a float may have rounded.
 _TINY = -690.0
 
 

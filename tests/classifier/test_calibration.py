@@ -312,7 +312,8 @@ def test_a_classifier_that_cannot_learn_in_folds_is_not_calibrated(repeated):
 @pytest.mark.filterwarnings("error")
 def test_a_class_with_one_row_gives_no_warning():
     X = pd.DataFrame({"a": list("xyxyxyxy"), "b": list("uuvvuuvv")})
-    BayesianNetworkClassifier(calibrate="evidence").fit(X, list("nnnnnnnp"))
+    model = BayesianNetworkClassifier(calibrate="evidence").fit(X, list("nnnnnnnp"))
+    assert model.calibration_ != (1.0, 1.0)  # the folds were used
 
 
 def test_given_structures_weights_and_missing_cells(repeated):

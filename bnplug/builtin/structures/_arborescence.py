@@ -48,8 +48,8 @@ def _total(weight: FloatArray, parents: Sequence[int]) -> float:
 def maximum_arborescence(weight: FloatArray, allowed: BoolArray, root: int) -> list[int]:
     """Return the parent of every node in a heaviest tree from `root`, which has none: -1."""
     size = len(weight)
-    # Of each node, those made of cycles included: what the edge from each original node into it gains, and the original
-    # node that this edge enters. `top` has the largest node that each original one is in.
+    # For each node, including nodes that merge a cycle: the gain of the edge from each original node into it, and the
+    # original node that this edge enters. `top` has the largest node that contains each original node.
     gains = [np.where(allowed[:, v], weight[:, v], -np.inf) for v in range(size)]
     entries = [np.full(size, v) for v in range(size)]
     top = np.arange(size)
