@@ -27,8 +27,8 @@ from bnplug.model.wettig import blanket_of
 from bnplug.table.coding import smallest_dtype
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# Of the minimum: the relative change of the loss, and the gradient, at which the search ends.
-_PRECISION: Any = {"ftol": 1e-12, "gtol": 1e-7}
+# The change of the mean loss at which the search for its minimum ends.
+_PRECISION: Any = {"ftol": 1e-14}
 
 # The logarithm of a probability that a float may have rounded.
 _TINY = -690.0
@@ -190,5 +190,6 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
         slopes = (np.exp(log_posterior) * evidence).sum(axis=1) - evidence[true_class]
         return -float(weights @ log_posterior[true_class]), shares @ (weights * slopes)
 
-    best = minimize(loss, np.ones(2), jac=True, method="L-BFGS-B", bounds=[(LOWEST, HIGHEST)] * 2, options=_PRECISION)
+    # L-BFGS-B calls LAPACK, whose threads take longer to start than such a small problem takes to solve.
+    best = minimize(loss, np.ones(2), jac=True, method="SLSQP", bounds=[(LOWEST, HIGHEST)] * 2, options=_PRECISION)
     return Calibration(*map(float, best.x))
