@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from bnplug.classifier._components import find_structure
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import component
 from bnplug.inference.calibration import HeldOut, fit_calibration, known_share, nothing_known
 from bnplug.model.checks import check_tables
 from bnplug.model.log_tables import Calibration, LogTables
 from bnplug.model.wettig import blanket_of
+from bnplug.structure import Structure
 from bnplug.table.folds import split_rows
 from bnplug.table.table import Table
 from bnplug.typing import CodeArray
@@ -33,20 +33,23 @@ def check_calibrate(calibrate: Any) -> None:
 def calibration(model: Any, table: Table, tables: LogTables) -> Calibration:
     """Return the factors of evidence for the tables that a classifier has learned; 1 if they are not generative.
 
-    Structure and parameters are learned again in folds of the training rows, at most 10,000 of them. Held-out rows are
-    used twice: as they are, and with a random half of the features hidden.
+    Parameters are learned again, on the same structure, in folds of the training rows, at most 10,000 of them.
+    Held-out rows are used twice: as they are, and with a random half of the features hidden.
     """
     if not getattr(model.parameters_, "generative", False) or not blanket_of(tables):
         return Calibration()
     n = table.n_rows
     chosen = np.arange(n) if n <= _ROWS else np.arange(_ROWS) * n // _ROWS
     labels = table.column(table.target_index)[chosen]
-    rows = table.take(chosen[labels != table.missing]).gather()
+    known = labels != table.missing
+    if len(np.unique(labels[known])) < 2:  # the first of several parts may have rows of one class only
+        return Calibration()
+    rows = table.take(chosen[known]).gather()
     try:
         with warnings.catch_warnings():
             # Warnings about the columns were given for all rows.
             warnings.simplefilter("ignore", UserWarning)
-            return fit_calibration(list(_held_out(model, rows)))
+            return fit_calibration(list(_held_out(model, rows, tables.structure)))
     except ValueError as error:
         # A learner may need more rows than a fold has, and rows with hidden features larger tables.
         message = "has no effect, because learning or predicting in folds of the training rows failed"
@@ -54,14 +57,13 @@ def calibration(model: Any, table: Table, tables: LogTables) -> Calibration:
         return Calibration()
 
 
-def _held_out(model: Any, table: Table) -> Iterator[HeldOut]:
+def _held_out(model: Any, table: Table, structure: Structure) -> Iterator[HeldOut]:
     random = check_random_state(0 if model.random_state is None else model.random_state)
     engine = component("engine", model.engine, model)
     labels = table.column(table.target_index)
     n_folds = min(_FOLDS, int(np.bincount(labels).max(initial=0)))
     for train, test in split_rows(labels, n_folds, random) if n_folds > 1 else []:
         part, rest = table.take(train), table.take(test)
-        structure = find_structure(model, part)[1].structure
         learner = component("parameter learner", model.parameters, model)
         if part.learned_by_em:
             learner.engine_ = engine

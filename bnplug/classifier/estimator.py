@@ -79,11 +79,12 @@ class BayesianNetworkClassifier(FitMixin):
         Costs of decisions: rows are true classes, columns predicted ones, in the order of ``classes_``; or
         ``{true: {predicted: cost}}``, or ``{(true, predicted): cost}``. :meth:`predict` minimizes the expected cost;
         learning ignores costs.
-    calibrate : {None, "evidence"}
+    calibrate : {"evidence", None}
         ``"evidence"`` tempers the evidence of generative parameters (``"backoff"``, ``"ml"``) in posteriors of the
         class, because a network counts dependent features as if they were independent. Two factors, for rows with all
-        features known and with none, are fitted on held-out rows. The class prior does not change, nor do answers
-        about features alone. Discriminative parameters are not calibrated. A warning says if folds cannot be used.
+        features known and with none, are fitted on held-out rows, with the structure of all rows. The class prior does
+        not change, nor do answers about features alone. Discriminative parameters are not calibrated. None: posteriors
+        are those of the network, and fitting takes less time. A warning says if folds cannot be used.
     max_parameters : int
         A structure whose tables would have more cells is an error before anything is allocated.
     max_clique_size : int
@@ -154,7 +155,7 @@ class BayesianNetworkClassifier(FitMixin):
         dates: str = "parts",
         engine: Any = "elimination",
         costs: Any = None,
-        calibrate: str | None = None,
+        calibrate: str | None = "evidence",
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
         random_state: Any = None,
@@ -193,8 +194,8 @@ class BayesianNetworkClassifier(FitMixin):
             The class of every row; with ``missing="em"``, some may have none: NaN, None, or what `unlabeled` says.
         sample_weight : array-like, optional
             For a learner that leaves rows out (``backoff``, ``ccbn-loo``, ``skdb``), and then also for bins, only the
-            ratios of weights matter. Otherwise a row of weight 2 is equivalent to two rows. Rows of weight 0 are
-            ignored.
+            ratios of weights matter. Otherwise, without calibration, a row of weight 2 is equivalent to two
+            rows. Rows of weight 0 are ignored.
         """
         check_complete(self)
         check_unseen(self.unseen)

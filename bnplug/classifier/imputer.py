@@ -54,7 +54,9 @@ class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         """Learn the network; the parameters are as for :meth:`bnplug.BayesianNetworkClassifier.fit`."""
         if self.how not in WAYS:
             raise ValueError(f"how={self.how!r} is not one of {list(WAYS)}")
-        made = BayesianNetworkClassifier(missing="em") if self.estimator is None else clone(self.estimator)
+        made = (
+            BayesianNetworkClassifier(missing="em", calibrate=None) if self.estimator is None else clone(self.estimator)
+        )
         if not isinstance(made, BayesianNetworkClassifier):
             raise TypeError(f"estimator={self.estimator!r} is no BayesianNetworkClassifier")
         self.estimator_ = made.fit(X, y, sample_weight)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
     """Create the classifier that a recipe describes.
 
+    Recipes are published methods, so their posteriors are not calibrated unless `params` say so.
+
     Parameters
     ----------
     name : str
@@ -45,7 +47,7 @@ def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
     """
     parts = recipes.parts(name)
     registry.check_parameters(f"recipe {name!r}", BayesianNetworkClassifier, params)
-    return BayesianNetworkClassifier(**{**parts, **params})
+    return BayesianNetworkClassifier(**{"calibrate": None, **parts, **params})
 
 
 def make_classifier(name: str | Expression, /, **params: Any) -> Any:

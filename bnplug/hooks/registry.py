@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bnplug.errors import (
@@ -444,6 +444,7 @@ def _is_imported_as(factory: type | str, cls: type) -> bool:
     return value is cls
 
 
+@cache
 def _parameters(factory: type) -> list[inspect.Parameter]:
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [p for p in inspect.signature(factory).parameters.values() if p.kind not in variadic]

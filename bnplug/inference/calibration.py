@@ -12,7 +12,7 @@ complete and with half of their features hidden.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,8 +27,9 @@ from bnplug.model.wettig import blanket_of
 from bnplug.table.coding import smallest_dtype
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# The change of the mean loss at which the search for its minimum ends.
-_PRECISION: Any = {"ftol": 1e-14}
+# Newton's method ends if a step changes no factor by more than this, and after so many steps. The ridge keeps a factor
+# that does not matter where it is.
+_PRECISION, _STEPS, _RIDGE = 1e-6, 100, 1e-12
 
 # The logarithm of a probability that a float may have rounded.
 _TINY = -690.0
@@ -114,7 +115,11 @@ def calibrated(compiled: CompiledNetwork, tables: LogTables) -> CompiledNetwork:
 
 
 def nothing_known(compiled: CompiledNetwork, tables: LogTables) -> FloatArray:
-    """Return the log joint of the classes without evidence."""
+    """Return the log joint of the classes without evidence, up to a constant."""
+    assert tables.target is not None
+    prior = tables[tables.target]
+    if not prior.parents and tables.normalized:
+        return prior.values
     dtype = smallest_dtype([len(states) for states in tables.states.values()])
     joint = compiled.log_joint(np.full((len(tables.names), 1), np.iinfo(dtype).max, dtype=dtype))
     return np.asarray(joint[0])
@@ -124,7 +129,8 @@ def known_share(codes: CodeArray, blanket: IntArray) -> FloatArray:
     """Return k for every row: the observed share of the blanket; 0 if it is empty."""
     if len(blanket) == 0:
         return np.zeros(codes.shape[1])
-    return np.asarray((codes[blanket] != np.iinfo(codes.dtype).max).mean(axis=0))
+    missing = codes[blanket] == np.iinfo(codes.dtype).max
+    return 1.0 - missing.mean(axis=0) if missing.any() else np.ones(codes.shape[1])
 
 
 def tempered(joint: FloatArray, nothing: FloatArray, factors: FloatArray) -> FloatArray:
@@ -133,7 +139,10 @@ def tempered(joint: FloatArray, nothing: FloatArray, factors: FloatArray) -> Flo
     `nothing` is the log joint without evidence, and `factors` has one number for each row.
     """
     prior = np.where(np.isfinite(nothing), nothing, 0.0)
-    return np.asarray(prior + factors[:, None] * (joint - prior))
+    result = joint - prior
+    result *= factors[:, None]
+    result += prior
+    return result
 
 
 def _factors(calibration: Calibration, known: FloatArray) -> FloatArray:
@@ -165,31 +174,61 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
 
     The loss is convex in both factors. Rows whose class is impossible are not used: no factor makes it possible.
     """
-    from scipy.optimize import minimize  # takes long to import
-
     if not parts:
         return Calibration()
     held_out = HeldOut(*map(np.concatenate, zip(*parts, strict=True)))
-    rows = np.arange(len(held_out.classes))
     possible = np.isfinite(held_out.joint) & np.isfinite(held_out.nothing)
-    used = possible[rows, held_out.classes] & (held_out.weights > 0)
+    used = possible[np.arange(len(possible)), held_out.classes] & (held_out.weights > 0)
     if not used.any():
         return Calibration()
-    arrays: list[Any] = [array[used] for array in (*held_out, possible)]
-    joint, nothing, classes, weights, known, possible = arrays
+    # Classes come first, because sums over the first axis are fast.
+    joint, nothing, possible = (array[used].T.copy() for array in (held_out.joint, held_out.nothing, possible))
+    classes, weights, known = held_out.classes[used], held_out.weights[used], held_out.known[used]
     start = np.where(possible, nothing, -np.inf)
     evidence = np.where(possible, joint - np.where(possible, nothing, 0.0), 0.0)
-    true_class = np.arange(len(classes)), classes
+    true_class = classes, np.arange(len(classes))
     shares, weights = np.stack([known, 1.0 - known]), weights / weights.sum()
 
-    def loss(t: FloatArray) -> tuple[float, FloatArray]:
-        logits = start + (t @ shares)[:, None] * evidence
-        logits -= logits.max(axis=1, keepdims=True)
+    def loss(t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        posterior = start + (t @ shares) * evidence
+        largest = posterior.max(axis=0)
+        true_logits = posterior[true_class]
         # scipy's logsumexp takes three times as long.
-        log_posterior = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        slopes = (np.exp(log_posterior) * evidence).sum(axis=1) - evidence[true_class]
-        return -float(weights @ log_posterior[true_class]), shares @ (weights * slopes)
+        np.exp(np.subtract(posterior, largest, out=posterior), out=posterior)
+        total = posterior.sum(axis=0)
+        value = largest + np.log(total) - true_logits
+        posterior *= evidence
+        mean = posterior.sum(axis=0) / total
+        posterior *= evidence
+        variance = np.maximum(posterior.sum(axis=0) / total - mean**2, 0.0)
+        slope = shares @ (weights * (mean - evidence[true_class]))
+        return float(weights @ value), slope, (shares * (weights * variance)) @ shares.T
 
-    # L-BFGS-B calls LAPACK, whose threads take longer to start than such a small problem takes to solve.
-    best = minimize(loss, np.ones(2), jac=True, method="SLSQP", bounds=[(LOWEST, HIGHEST)] * 2, options=_PRECISION)
-    return Calibration(*map(float, best.x))
+    return Calibration(*map(float, _least(loss)))
+
+
+def _least(loss: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]) -> FloatArray:
+    """Minimize a convex function of both factors within their bounds by Newton's method, starting at 1.
+
+    `loss` returns the value, the gradient and the matrix of second derivatives. The optimizers of scipy take longer to
+    import than a small network takes to fit.
+    """
+    t = np.ones(2)
+    value, gradient, curvature = loss(t)
+    for _ in range(_STEPS):
+        # A factor at a bound stays there if the loss falls beyond it.
+        free = ~((t <= LOWEST) & (gradient > 0) | (t >= HIGHEST) & (gradient < 0))
+        step = np.zeros(2)
+        step[free] = -np.linalg.solve(curvature[np.ix_(free, free)] + _RIDGE * np.eye(free.sum()), gradient[free])
+        while True:
+            following = np.clip(t + step, LOWEST, HIGHEST)
+            change = following - t
+            at_following = loss(following)
+            # Near the minimum, the loss no longer changes by more than it is rounded.
+            if at_following[0] <= value + 1e-4 * float(gradient @ change) or np.abs(change).max() <= _PRECISION:
+                break
+            step /= 2
+        t, (value, gradient, curvature) = following, at_following
+        if np.abs(change).max() <= _PRECISION:
+            break
+    return t

@@ -21,7 +21,8 @@ def predictive_log_joint(marginals: CompiledNetwork, codes: CodeArray, n_jobs: i
     Otherwise the order of the labels would decide. Parameters are as in :meth:`bnplug.CompiledNetwork.log_joint`.
     """
     joint = marginals.log_joint(codes, n_jobs=n_jobs)
-    impossible = np.isneginf(joint).all(axis=1, keepdims=True)
+    ruled_out = np.isneginf(joint)
+    impossible = ruled_out.all(axis=1, keepdims=True) if ruled_out.any() else ruled_out
     if not impossible.any():
         return joint
     nothing_known = np.full((len(codes), 1), np.iinfo(codes.dtype).max, dtype=codes.dtype)

@@ -164,7 +164,7 @@ def _written(folder, text):
 
 def test_evaluation_and_comparison_decide_by_costs(tmp_path):
     X, y = made()
-    model = BayesianNetworkClassifier("nb", "ml", costs=COSTS).fit(X, y)
+    model = BayesianNetworkClassifier("nb", "ml", costs=COSTS, calibrate=None).fit(X, y)
     found = evaluate(model, X, y)
     np.testing.assert_array_equal(found.confusion, confusion_matrix(y, model.predict(X)))
     assert found.accuracy == pytest.approx(model.score(X, y))
@@ -175,7 +175,7 @@ def test_evaluation_and_comparison_decide_by_costs(tmp_path):
     assert plain.mean_cost is None
     assert "mean cost" not in plain.figures
     text = "NB(costs={('ill', 'well'): 10, ('well', 'ill'): 1})"
-    methods = ["NB", text, ("by hand", make_classifier("nb+ml", costs=COSTS))]
+    methods = ["NB", text, ("by hand", make_classifier("nb+ml", costs=COSTS, calibrate=None))]
     found = compare(methods, [(X, y)], cv=3)
     accuracy = found.results.groupby("method")["accuracy"].mean()
     assert accuracy[text] == accuracy["by hand"] < accuracy["NB"]

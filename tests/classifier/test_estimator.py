@@ -32,7 +32,7 @@ def boards():
         BayesianNetworkClassifier(),
         BayesianNetworkClassifier(structure="kdb"),
         BayesianNetworkClassifier(structure="nb", discretizer="uniform"),
-        BayesianNetworkClassifier(parameters="ml"),
+        BayesianNetworkClassifier(parameters="ml", calibrate=None),
     ],
     ids=["default", "kdb", "nb-uniform", "ml"],
 )
@@ -79,7 +79,7 @@ def test_naive_bayes_agrees_with_scikit_learn_where_the_smoothing_coincides():
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 4, (300, 6)), rng.integers(0, 3, 300)
     # alpha / (states * classes) virtual rows a cell here; alpha rows a cell there, and none for the prior.
-    ours = BayesianNetworkClassifier("nb", bnplug.parameter_learner("ml", alpha=0)).fit(X, y)
+    ours = BayesianNetworkClassifier("nb", bnplug.parameter_learner("ml", alpha=0), calibrate=None).fit(X, y)
     theirs = CategoricalNB(alpha=1e-12, force_alpha=True).fit(X, y)
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-9)
     assert (ours.predict(X) == theirs.predict(X)).all()
@@ -124,8 +124,8 @@ def test_integer_weights_equal_repeated_rows(mixed):
     weights = np.random.default_rng(1).integers(0, 4, len(X))
     rows = np.repeat(np.arange(len(X)), weights)
     for structure in ("nb", "tan", "kdb"):
-        weighted = BayesianNetworkClassifier(structure, "ml").fit(X, y, sample_weight=weights)
-        repeated = BayesianNetworkClassifier(structure, "ml").fit(X.iloc[rows], y.iloc[rows])
+        weighted = BayesianNetworkClassifier(structure, "ml", calibrate=None).fit(X, y, sample_weight=weights)
+        repeated = BayesianNetworkClassifier(structure, "ml", calibrate=None).fit(X.iloc[rows], y.iloc[rows])
         assert weighted.tables_.edges == repeated.tables_.edges
         assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-12)
 
@@ -299,7 +299,7 @@ def test_same_data_same_model_whatever_n_jobs(mixed):
 
 def test_a_network_becomes_a_classifier(mixed):
     X, y = mixed
-    model = BayesianNetworkClassifier(discretizer="quantile").fit(X, y)
+    model = BayesianNetworkClassifier(discretizer="quantile", calibrate=None).fit(X, y)
     binned = model.bins(X)
     network = BayesianNetworkClassifier.from_network(model.network_, "risk")
     assert network.predict_proba(binned) == pytest.approx(model.predict_proba(X), abs=1e-12)
@@ -340,7 +340,7 @@ def test_parameters_leave_as_a_network_where_the_structure_allows_it(mixed):
     X, y = mixed
     model = BayesianNetworkClassifier("tan", Unnormalized()).fit(X, y)
     assert model.tables_.normalized
-    squared = BayesianNetworkClassifier("tan", "ml").fit(X, y).predict_proba(X) ** 2
+    squared = BayesianNetworkClassifier("tan", "ml", calibrate=None).fit(X, y).predict_proba(X) ** 2
     assert model.predict_proba(X) == pytest.approx(squared / squared.sum(axis=1, keepdims=True), abs=1e-9)
     edges = [("risk", "age"), ("city", "age"), ("member", "age")]
     other = BayesianNetworkClassifier(edges, Unnormalized()).fit(X, y)
@@ -373,7 +373,8 @@ def test_all_features_missing_gives_the_class_prior(mixed):
 
 def test_a_clique_too_large_is_an_error_that_names_it(boards):
     X, y = boards
-    model = BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=3), max_clique_size=10).fit(X, y)
+    learner = bnplug.structure_learner("kdb", k=3)
+    model = BayesianNetworkClassifier(learner, calibrate=None, max_clique_size=10).fit(X, y)
     last = model.structure_.order_[-1]
     with pytest.raises(ValueError, match="max_clique_size") as caught:
         model.predict(X.mask(np.ones(X.shape, dtype=bool) & (X.columns != last)))

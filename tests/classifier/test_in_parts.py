@@ -127,7 +127,7 @@ class TestParts:
     @pytest.mark.parametrize("parameters", ["ml", "backoff"])
     def test_parts_are_the_whole_to_the_last_bit(self, missing, weighted, parameters):
         frame, weights = DISCRETE[["t", "k", "gaps"]], WEIGHTS if weighted else None
-        made = {"structure": EDGES[:4], "parameters": parameters, "missing": missing}
+        made = {"structure": EDGES[:4], "parameters": parameters, "missing": missing, "calibrate": None}
         found = self.parts(BayesianNetworkClassifier(**made), frame, 4, weights, classes=["r", "q", "p"], states=STATES)
         expected = BayesianNetworkClassifier(**made).fit(frame, Y, weights)
         same_tables(found, expected)

@@ -50,7 +50,8 @@ def test_pgmpy_and_pyagrum_answer_the_same(fitted, tmp_path):
     from pgmpy.inference import VariableElimination
     from pgmpy.readwrite import BIFReader
 
-    model, X = fitted
+    X = fitted[1]
+    model = BayesianNetworkClassifier("tan", calibrate=None).fit(*iris())
     path = tmp_path / "iris.bif"
     model.to_bif(path)
     codes = model.encode(X.iloc[[0, 60, 120]])

@@ -102,7 +102,11 @@ def test_instances_come_back_as_instances_with_their_parameters(few, tmp_path):
 
 @pytest.mark.parametrize(
     ("params", "loss"),
-    [({}, 0.107), ({"parameters": "ml"}, 0.319), ({"parameters": ("ml", {"alpha": 5.0})}, 0.264)],
+    [
+        ({"calibrate": None}, 0.107),
+        ({"parameters": "ml", "calibrate": None}, 0.319),
+        ({"parameters": ("ml", {"alpha": 5.0}), "calibrate": None}, 0.264),
+    ],
     ids=str,
 )
 def test_iris_is_refitted_with_the_discretizer_and_parameters_it_had(params, loss, tmp_path):

@@ -21,7 +21,9 @@ class Wrapped(ClassifierMixin, BaseEstimator):
         self.structure = structure
 
     def fit(self, X, y, sample_weight=None):
-        self.network_ = BayesianNetworkClassifier(self.structure, "ml").fit(X, y, sample_weight=sample_weight)
+        self.network_ = BayesianNetworkClassifier(self.structure, "ml", calibrate=None).fit(
+            X, y, sample_weight=sample_weight
+        )
         self.classes_ = self.network_.classes_
         return self
 

@@ -18,16 +18,16 @@ from bnplug.inference.em import CountsLearner, added_counts, expectation_maximiz
 from bnplug.model.log_tables import LogTables
 from bnplug.structure import Structure
 from bnplug.table.table import Table
-from bnplug.typing import FloatArray
+from bnplug.typing import FloatArray, IntArray
 
 #: Candidate concentrations.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
-# Up to this many cells, all concentrations are tried at once.
-_FEW_CELLS = 1 << 12
+# Nodes are estimated together as long as their largest levels have at most this many cells in total.
+_CELLS_AT_ONCE = 1 << 16
 
-# Scaling causes rounding errors. Weights within the first relative difference of the number of rows are set to it;
-# likelihoods of weighted rows within the second are tied.
+# Sums have rounding errors. Scaled weights within the first relative difference of the number of rows are set to it;
+# likelihoods within the second are tied.
 _ROUNDED, _TIE = 1e-12, 1e-9
 
 #: Counts, for each node and each of its levels.
@@ -38,14 +38,25 @@ _Levels = list[list[FloatArray]]
 class BackoffLevel:
     """The estimates of a node given its first parents, in the order in which they were added.
 
-    ``concentration`` is the weight of the level below, in rows. ``log_p`` has the logarithms of the estimates, with
-    axes (node, \\*parents), and ``log_loo`` those without one of a cell's rows; for an empty cell, the estimate.
+    ``concentration`` is the weight of the level below, in rows. ``p`` has the estimates, with axes (node, \\*parents),
+    and ``loo`` those without one of a cell's rows; for an empty cell, the estimate. ``log_p`` and ``log_loo`` are their
+    logarithms.
     """
 
     parents: tuple[str, ...]
     concentration: float
-    log_p: FloatArray
-    log_loo: FloatArray
+    p: FloatArray
+    loo: FloatArray
+
+    @property
+    def log_p(self) -> FloatArray:
+        """The logarithms of the estimates."""
+        return np.asarray(np.log(self.p))
+
+    @property
+    def log_loo(self) -> FloatArray:
+        """The logarithms of the leave-one-out estimates."""
+        return np.asarray(np.log(self.loo))
 
 
 class BackOff(CountsLearner):
@@ -118,7 +129,7 @@ class BackOff(CountsLearner):
         tables = self._estimates(table, structure, orders)
         if not table.learned_by_em:
             return tables
-        learner, relative = _WithVirtualRows(self._virtual_rows(table, structure)), table.with_relative_weights()
+        learner, relative = _WithVirtualRows(self._virtual_rows(table)), table.with_relative_weights()
         maximum = expectation_maximization(learner, relative, structure, tables, engine=self.engine_)
         self.log_likelihood_path_, self.n_iter_ = maximum.path, len(maximum.path) - 1
         mean = table.mean_weight
@@ -144,51 +155,79 @@ class BackOff(CountsLearner):
 
     def _estimates(self, table: Table, structure: Structure, orders: list[list[int]]) -> LogTables:
         """Return the parameters, and set the levels of every node."""
-        self.levels_ = {table.names[v]: tuple(self._levels(table, v, order)) for v, order in enumerate(orders)}
-        tables, loo_tables, self.counts_ = {}, {}, []
-        for name, family, counts in zip(table.names, structure.parents, self._counts, strict=True):
-            parents = [table.names[p] for p in family]
-            last = self.levels_[name][-1]
-            axes = (0, *(1 + last.parents.index(parent) for parent in parents))
-            self.counts_.append(counts[-1].transpose(axes))
-            tables[name] = (parents, last.log_p.transpose(axes))
-            loo_tables[name] = (parents, last.log_loo.transpose(axes))
-        self._loo = table.names, table.states, loo_tables, table.target
-        return LogTables(table.names, table.states, tables, table.target)
+        levels = {v: some for nodes in self._batches() for v, some in self._levels(table, nodes, orders).items()}
+        self.levels_ = {name: tuple(levels[v]) for v, name in enumerate(table.names)}
+        self._parents = {
+            name: tuple(table.names[p] for p in family)
+            for name, family in zip(table.names, structure.parents, strict=True)
+        }
+        pairs = zip(self._parents, self._counts, strict=True)
+        self.counts_ = [counts[-1].transpose(self._axes(name)) for name, counts in pairs]
+        self._schema = table.names, table.states, table.target
+        return self._tables("log_p")
 
     @property
     def loo_tables_(self) -> LogTables:
         """The leave-one-out log parameters."""
-        return LogTables(*self._loo)
+        return self._tables("log_loo")
 
-    def _virtual_rows(self, table: Table, structure: Structure) -> list[FloatArray]:
+    def _tables(self, which: str) -> LogTables:
+        """Return the log parameters of the last levels: `which` is "log_p" or "log_loo"."""
+        names, states, target = self._schema
+        tables = {
+            name: (parents, getattr(self.levels_[name][-1], which).transpose(self._axes(name)))
+            for name, parents in self._parents.items()
+        }
+        return LogTables(names, states, tables, target)
+
+    def _axes(self, name: str) -> list[int]:
+        """Return the axes of the last level of a node in the order of its parents."""
+        order = self.levels_[name][-1].parents
+        return [0, *(1 + order.index(parent) for parent in self._parents[name])]
+
+    def _virtual_rows(self, table: Table) -> list[FloatArray]:
         """Return the virtual rows that the level below gives to each cell, with axes (variable, *parents)."""
         virtual = []
-        for name, parents in zip(table.names, structure.parents, strict=True):
+        for name in table.names:
             *below, last = self.levels_[name]
-            shape = last.log_p.shape
-            p = np.exp(below[-1].log_p)[..., None] if below else np.full(shape, 1.0 / shape[0])
-            axes = (0, *(1 + last.parents.index(table.names[parent]) for parent in parents))
-            virtual.append((last.concentration * np.broadcast_to(p, shape)).transpose(axes))
+            shape = last.p.shape
+            p = below[-1].p[..., None] if below else np.full(shape, 1.0 / shape[0])
+            virtual.append((last.concentration * np.broadcast_to(p, shape)).transpose(self._axes(name)))
         return virtual
 
-    def _levels(self, table: Table, v: int, order: list[int]) -> Iterator[BackoffLevel]:
-        """Yield the levels of a node, from no condition to all of its parents."""
-        states = int(table.cards[v])
-        below = below_loo = np.full((states, 1), 1.0 / states)
-        for length, (counts, rows) in enumerate(zip(self._counts[v], self._rows[v], strict=True)):
-            scaled = rows if counts is rows else _scaled(counts, rows)
-            cells = _Cells(scaled.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
-            chosen = cells.best(self._candidates(is_prior=v == table.target_index and not length))
-            below, below_loo = cells.estimates(chosen), cells.left_out(chosen)
-            names = tuple(table.names[u] for u in order[:length])
-            log_p, log_loo = np.log(below), np.log(below_loo)
-            yield BackoffLevel(names, chosen, log_p.reshape(counts.shape), log_loo.reshape(counts.shape))
+    def _batches(self) -> Iterator[list[int]]:
+        """Yield nodes that are estimated together: they have the same number of levels, and few cells."""
+        for depth in sorted({len(levels) for levels in self._counts}):
+            batch, cells = list[int](), 0
+            for v, levels in enumerate(self._counts):
+                if len(levels) == depth:
+                    if batch and cells + levels[-1].size > _CELLS_AT_ONCE:
+                        yield batch
+                        batch, cells = [], 0
+                    batch.append(v)
+                    cells += levels[-1].size
+            yield batch
 
-    def _candidates(self, is_prior: bool) -> tuple[float, ...]:
-        if is_prior:
-            return (1.0,)
-        return CONCENTRATIONS if self.concentration == "loo" else (float(self.concentration),)
+    def _levels(self, table: Table, nodes: list[int], orders: list[list[int]]) -> dict[int, list[BackoffLevel]]:
+        """Return the levels of nodes that have equally many, from no condition to all of their parents."""
+        levels: dict[int, list[BackoffLevel]] = {v: [] for v in nodes}
+        states = table.cards[nodes].astype(np.int64)
+        below = below_loo = np.repeat(1.0 / states, states)
+        configurations = np.ones(len(nodes), dtype=np.int64)
+        for length in range(len(self._counts[nodes[0]])):
+            counts = [self._counts[v][length] for v in nodes]
+            rows = [self._rows[v][length] for v in nodes]
+            cells = _Cells(counts, rows, configurations, below, below_loo)
+            chosen = cells.best(CONCENTRATIONS if self.concentration == "loo" else (float(self.concentration),))
+            if length == 0 and table.target_index in nodes:
+                chosen[nodes.index(table.target_index)] = 1.0
+            below, below_loo = cells.estimates(chosen)
+            configurations = cells.configurations
+            for v, n, c, start in zip(nodes, counts, chosen.tolist(), cells.starts.tolist(), strict=True):
+                names = tuple(table.names[u] for u in orders[v][:length])
+                p, loo = (some[start : start + n.size].reshape(n.shape) for some in (below, below_loo))
+                levels[v].append(BackoffLevel(names, c, p, loo))
+        return levels
 
 
 class _WithVirtualRows(CountsLearner):
@@ -245,58 +284,90 @@ def _margins(counts: FloatArray, axes: list[int]) -> list[FloatArray]:
     return [np.ascontiguousarray(ordered.sum(axis=tuple(range(k, ordered.ndim)))) for k in range(1, ordered.ndim + 1)]
 
 
-def _scaled(counts: FloatArray, rows: FloatArray) -> FloatArray:
-    """Scale the weights of cells to sum to the number of rows of each configuration of the parents.
-
-    If all rows of a configuration have the same weight, the result is exactly the number of rows in each cell.
-    """
-    weight = counts.sum(axis=0)
-    scaled = counts * np.divide(rows.sum(axis=0), weight, out=np.ones_like(weight), where=weight > 0)
-    return np.where(np.abs(scaled - rows) <= _ROUNDED * rows, rows, scaled)
-
-
 class _Cells:
-    """The cells of a level, as arrays of shape (states, configurations).
+    """The cells of one level of several nodes, one node after the other, in the order of their count arrays.
 
-    `counts` and `rows` are the scaled total weight and the number of rows in each cell. `below` and `below_loo` are the
-    estimates of the level below, with all rows and with one left out; the last parent varies fastest in `counts`.
+    Parameters
+    ----------
+    counts, rows : lists of arrays with axes (node, \\*parents)
+        The total weight and the number of rows in each cell. Where these are the same arrays, rows have no weights.
+    configurations : array of shape (nodes,)
+        The number of configurations of the parents at the level below.
+    below, below_loo : arrays
+        The estimates of the level below, with all rows and with one left out, one node after the other.
     """
 
-    def __init__(self, counts: FloatArray, rows: FloatArray, below: FloatArray, below_loo: FloatArray) -> None:
-        width = counts.shape[1] // below.shape[1]
-        self.counts, self.totals = counts, counts.sum(axis=0)
-        self.below = np.repeat(below, width, axis=1)
+    def __init__(
+        self,
+        counts: list[FloatArray],
+        rows: list[FloatArray],
+        configurations: IntArray,
+        below: FloatArray,
+        below_loo: FloatArray,
+    ) -> None:
+        states = np.array([array.shape[0] for array in counts])
+        sizes = np.array([array.size for array in counts])
+        self.configurations = sizes // states
+        self.starts = _starts(sizes)
+        self.node = np.repeat(np.arange(len(counts)), sizes)
+        state, configuration = np.divmod(
+            np.arange(sizes.sum()) - self.starts[self.node], self.configurations[self.node]
+        )
+        # The last parent varies fastest, and is the one that the level below does not have.
+        width = self.configurations // configurations
+        place = state * configurations[self.node] + configuration // width[self.node]
+        place += _starts(states * configurations)[self.node]
+        column = configuration + _starts(self.configurations)[self.node]
+        flat_rows = np.concatenate([array.ravel() for array in rows])
+        self.counts = flat_rows
+        if any(n is not m for n, m in zip(counts, rows, strict=True)):
+            self.counts = _scaled(np.concatenate([array.ravel() for array in counts]), flat_rows, column)
+        self.totals = np.bincount(column, self.counts)[column]
+        self.below = below[place]
         # The following arrays have an entry for each cell with rows.
-        self.seen = np.nonzero(counts)
-        n = counts[self.seen]
+        self.seen = np.flatnonzero(self.counts)
+        n = self.counts[self.seen]
         # If less than one row is expected in a cell, all of its weight is left out.
-        one = n / np.maximum(rows[self.seen], 1.0)
-        self.weighted = not np.array_equal(n, rows[self.seen])
-        self.others, self.all_others = np.maximum(n - one, 0.0), self.totals[self.seen[1]] - one
-        self.below_loo = below_loo[self.seen[0], self.seen[1] // width]
+        one = n / np.maximum(flat_rows[self.seen], 1.0)
+        self.others, self.all_others = np.maximum(n - one, 0.0), self.totals[self.seen] - one
+        self.below_loo = below_loo[place[self.seen]]
 
-    def best(self, candidates: tuple[float, ...]) -> float:
-        """Return the concentration, the first of tied ones, with the largest leave-one-out likelihood."""
+    def best(self, candidates: tuple[float, ...]) -> FloatArray:
+        """Return for each node the concentration, the first of tied ones, with the largest leave-one-out likelihood."""
         if len(candidates) == 1:
-            return candidates[0]
-        n, c = self.counts[self.seen], np.array(candidates)[:, None]
-        parts = [c] if n.size <= _FEW_CELLS else c[:, None]
-        likelihoods = np.array([n @ logs for part in parts for logs in np.log(self._left_out(part))])
-        largest = likelihoods.max()
-        slack = _TIE * abs(largest) if self.weighted else 0.0
-        return candidates[int(np.argmax(likelihoods >= largest - slack))]
+            return np.full(len(self.starts), candidates[0])
+        n, node = self.counts[self.seen], self.node[self.seen]
+        likelihoods = np.array(
+            [np.bincount(node, n * np.log(self._left_out(c)), minlength=len(self.starts)) for c in candidates]
+        )
+        largest = likelihoods.max(axis=0)
+        return np.array(candidates)[np.argmax(likelihoods >= largest - _TIE * np.abs(largest), axis=0)]
 
-    def estimates(self, c: float) -> FloatArray:
-        """Return the probability of every cell."""
-        estimates: FloatArray = (self.counts + c * self.below) / (self.totals + c)
-        return estimates
-
-    def left_out(self, c: float) -> FloatArray:
-        """Return the leave-one-out probability of every cell; the estimate for cells without rows."""
-        estimates = self.estimates(c)
-        estimates[self.seen] = self._left_out(c)
-        return estimates
+    def estimates(self, concentrations: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the probability of every cell, and that without one of its rows if it has rows."""
+        c = concentrations[self.node]
+        estimates = (self.counts + c * self.below) / (self.totals + c)
+        left_out = estimates.copy()
+        left_out[self.seen] = self._left_out(c[self.seen])
+        return estimates, left_out
 
     def _left_out(self, c: float | FloatArray) -> FloatArray:
         estimates: FloatArray = (self.others + c * self.below_loo) / (self.all_others + c)
         return estimates
+
+
+def _starts(sizes: IntArray) -> IntArray:
+    """Return where each of several arrays of these sizes starts when they are concatenated."""
+    return np.asarray(np.cumsum(sizes) - sizes)
+
+
+def _scaled(counts: FloatArray, rows: FloatArray, column: IntArray) -> FloatArray:
+    """Scale the weights of cells to sum to the number of rows of each configuration of the parents.
+
+    `column` is the configuration of each cell. If all rows of a configuration have the same weight, the result is
+    exactly the number of rows in each cell.
+    """
+    weight, n_rows = np.bincount(column, counts), np.bincount(column, rows)
+    factor = np.divide(n_rows, weight, out=np.ones_like(weight), where=weight > 0)
+    scaled = counts * factor[column]
+    return np.where(np.abs(scaled - rows) <= _ROUNDED * rows, rows, scaled)

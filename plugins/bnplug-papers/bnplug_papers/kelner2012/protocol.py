@@ -100,7 +100,8 @@ def network(name: str, alpha: float = 0.0, **options: Any) -> Any:
         limits = {"max_parents": 2} if method == "BNC-2P" else {}
         settings = {"shake": False, **limits, **options}
         learned = bnplug.structure_learner("hill-climb", score=score_of(name, alpha), start=start, **settings)
-    return BayesianNetworkClassifier(learned, bnplug.parameter_learner("ml", alpha=alpha), discretizer="mdl")
+    learner = bnplug.parameter_learner("ml", alpha=alpha)
+    return BayesianNetworkClassifier(learned, learner, discretizer="mdl", calibrate=None)
 
 
 def method_and_start(name: str) -> tuple[str, str]:

@@ -181,7 +181,7 @@ def missing_path(
     models = {}
     for lam in lams:
         learner = bnplug.parameter_learner("ml-bn-svm", **{"lam": lam, "gamma": "cv", **params})
-        models[f"lam={lam:g}"] = bnplug.BayesianNetworkClassifier(structure, learner, "mdl").fit(*train)
+        models[f"lam={lam:g}"] = bnplug.BayesianNetworkClassifier(structure, learner, "mdl", calibrate=None).fit(*train)
     return hide_features(models, *test, counts, draws, random_state)
 
 

@@ -203,7 +203,9 @@ def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
         OURS: {"lam": lams, "gamma": gammas, "cv": folds, "nested": True},
     }  # fmt: skip
     learner = bnplug.parameter_learner(_LEARNERS[method], **params[method])
-    model = bnplug.BayesianNetworkClassifier(_STRUCTURES[structure], learner, "mdl", n_jobs=1, **options)
+    model = bnplug.BayesianNetworkClassifier(
+        _STRUCTURES[structure], learner, "mdl", calibrate=None, n_jobs=1, **options
+    )
     if method != MCL:
         return model
     inner = StratifiedKFold(folds, shuffle=True, random_state=0)
