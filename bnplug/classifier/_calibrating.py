@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import component
 from bnplug.inference.calibration import HeldOut, fit_calibration, known_share, nothing_known
+from bnplug.inference.marginals import check_marginals
 from bnplug.model.checks import check_tables
 from bnplug.model.log_tables import Calibration, LogTables
 from bnplug.model.wettig import blanket_of
@@ -68,7 +69,7 @@ def _held_out(model: Any, table: Table, structure: Structure) -> Iterator[HeldOu
         if part.learned_by_em:
             learner.engine_ = engine
         tables = check_tables(learner.fit(part, structure), part, structure, learner)
-        network = engine.compile(tables, table.target)
+        network = check_marginals(engine.compile(tables, table.target), engine)
         nothing = np.tile(nothing_known(network, tables), (rest.n_rows, 1))
         blanket = np.array([table.index(name) for name in blanket_of(tables)], dtype=np.int64)
         classes = labels[test].astype(np.int64)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -182,7 +182,8 @@ def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:
     if not used.any():
         return Calibration()
     # Classes come first, because sums over the first axis are fast.
-    joint, nothing, possible = (array[used].T.copy() for array in (held_out.joint, held_out.nothing, possible))
+    joint, nothing = (array[used].T.copy() for array in (held_out.joint, held_out.nothing))
+    possible = possible[used].T.copy()
     classes, weights, known = held_out.classes[used], held_out.weights[used], held_out.known[used]
     start = np.where(possible, nothing, -np.inf)
     evidence = np.where(possible, joint - np.where(possible, nothing, 0.0), 0.0)

@@ -341,7 +341,8 @@ class _Cells:
             [np.bincount(node, n * np.log(self._left_out(c)), minlength=len(self.starts)) for c in candidates]
         )
         largest = likelihoods.max(axis=0)
-        return np.array(candidates)[np.argmax(likelihoods >= largest - _TIE * np.abs(largest), axis=0)]
+        best = np.argmax(likelihoods >= largest - _TIE * np.abs(largest), axis=0)
+        return np.asarray(np.array(candidates)[best])
 
     def estimates(self, concentrations: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the probability of every cell, and that without one of its rows if it has rows."""
