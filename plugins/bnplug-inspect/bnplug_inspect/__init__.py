@@ -1,0 +1,1 @@
+"""Data checks before training, and drift reports and prior adjustment afterwards."""
