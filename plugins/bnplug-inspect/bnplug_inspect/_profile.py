@@ -163,13 +163,16 @@ class Profile:
         return classes
 
     def _add_prints(self, prints: npt.NDArray[np.uint64], classes: IntArray) -> None:
-        kept = prints <= np.uint64(int(self.print_share * (2**64 - 1)))
+        kept = prints <= self._largest_print()
         self.prints = np.concatenate([self.prints, prints[kept]])
         self.print_classes = np.concatenate([self.print_classes, classes[kept]])
         while len(self.prints) > MOST_PRINTS:
             self.print_share /= 2
-            kept = self.prints <= np.uint64(int(self.print_share * (2**64 - 1)))
+            kept = self.prints <= self._largest_print()
             self.prints, self.print_classes = self.prints[kept], self.print_classes[kept]
+
+    def _largest_print(self) -> np.uint64:
+        return np.uint64(int(2**64 * self.print_share) - 1)
 
     def _add_sample(self, frame: pd.DataFrame) -> None:
         """Keep the rows with the smallest random keys: a uniform sample of all rows so far, in their order."""

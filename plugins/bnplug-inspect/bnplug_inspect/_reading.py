@@ -37,7 +37,9 @@ class Reading:
         known = list(cls.__dataclass_fields__)
         for name in csv or {}:
             if name not in known:
-                raise ValueError(f"csv: there is no option {name!r}.{did_you_mean(name, known)} The options are {known}")
+                raise ValueError(
+                    f"csv: there is no option {name!r}.{did_you_mean(name, known)} The options are {known}"
+                )
         return cls(**(csv or {}))
 
 

@@ -1,0 +1,123 @@
+"""Checks of rows: duplicates, contradictions, classes with few rows, and the order of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bnplug_inspect._columns import expected_twins
+from bnplug_inspect._profile import Profile
+from bnplug_inspect._text import _rows, _share
+from bnplug_inspect.findings import Finding, Fix
+
+# More equal rows than by chance: this many more, and at least this many.
+_MORE_TWINS, _FEWEST_TWINS = 10, 3
+# A class is small with fewer rows, or with less than this share of its part of the rows.
+_FEWEST_OF_CLASS, _LEAST_PART = 10, 0.2
+# Rows are sorted by class if the class changes so much less often than by chance, in standard deviations and as a share.
+_FEWER_CHANGES, _SHARE_OF_CHANGES = 6.0, 0.5
+_FEWEST_SORTED = 30
+
+
+def check_duplicates(profile: Profile) -> Iterator[Finding]:
+    """Yield findings about equal rows that are too many for chance, and about their classes."""
+    prints, classes = profile.prints, profile.print_classes
+    if len(prints) < 2:
+        return
+    order = np.lexsort((classes, prints))
+    prints, classes = prints[order], classes[order]
+    same = prints[1:] == prints[:-1]
+    equal = same & (classes[1:] == classes[:-1])
+    # By chance, features alone would agree more often than rows with their classes.
+    expected = expected_twins(profile) * profile.print_share
+    n_again, n_other = int(equal.sum()), int((same & ~equal).sum())
+    by_chance = max(_FEWEST_TWINS, _MORE_TWINS * expected)
+    about = "" if profile.print_share == 1 else "about "
+    if n_again >= by_chance:
+        n = int(n_again / profile.print_share)
+        yield Finding(
+            "duplicates",
+            (),
+            "medium" if n >= 0.01 * profile.n_rows else "low",
+            f"{about}{_rows(n)} ({_share(n, profile.n_rows)}) repeat another row; by chance {expected:,.1g} would",
+            "Remove repeated rows, or keep them together when splitting: copies in training and test rows make scores "
+            "too optimistic.",
+            Fix(lines=("data = data.drop_duplicates()",)),
+        )
+    if n_other >= by_chance and profile.target is not None:
+        groups = np.cumsum(np.append(True, ~same))
+        mixed = np.unique(groups[1:][same & ~equal])
+        n = int(np.isin(groups, mixed).sum() / profile.print_share)
+        yield Finding(
+            "contradictions",
+            (),
+            "medium",
+            f"{about}{_rows(n)} have the same features as a row of another class",
+            "Find out which class is right: no model can predict both.",
+        )
+
+
+def check_classes(profile: Profile) -> Iterator[Finding]:
+    """Yield findings about rows without a class, and about classes with few rows."""
+    if profile.target is None:
+        return
+    n, rows = int(profile.class_rows.sum()), profile.class_rows
+    if n < profile.n_rows:
+        without = profile.n_rows - n
+        yield Finding(
+            "missing-class",
+            (profile.target,),
+            "medium",
+            f"{_rows(without)} ({_share(without, profile.n_rows)}) have no class",
+            'Remove them, or learn from them too with missing="em".',
+            Fix(lines=(f"data = data.dropna(subset=[{profile.target!r}])",)),
+        )
+    few = [i for i in range(len(rows)) if rows[i] < max(_FEWEST_OF_CLASS, _LEAST_PART * n / len(rows))]
+    if few and len(rows) > 1:
+        labels = list(profile.labels)
+        shown = ", ".join(f"{labels[i]!r} ({_rows(rows[i])}, {rows[i] / n:.1%})" for i in few[:5])
+        more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+        yield Finding(
+            "imbalance",
+            (profile.target,),
+            "medium" if rows[few].min() < _FEWEST_OF_CLASS else "low",
+            f"classes with few rows: {shown}{more}",
+            "Judge models by balanced accuracy or log loss instead of accuracy, and collect more rows of these classes.",
+        )
+
+
+def check_order(profile: Profile, skipped: set[str]) -> Iterator[Finding]:
+    """Yield findings about rows in the order of the class or of a column that is not among the `skipped` ones."""
+    classes = profile.sampled_classes()
+    classes = classes[classes >= 0]
+    if profile.target is not None and len(classes) >= _FEWEST_SORTED:
+        shares = np.bincount(classes) / len(classes)
+        chance = (1 - float((shares**2).sum())) * (len(classes) - 1)
+        changes = int((classes[1:] != classes[:-1]).sum())
+        deviation = np.sqrt(max(chance * float((shares**2).sum()), 1e-9))
+        if changes < _SHARE_OF_CHANGES * chance and (chance - changes) / deviation > _FEWER_CHANGES:
+            yield Finding(
+                "sorted",
+                (profile.target,),
+                "medium",
+                f"from row to row the class changes {changes:,} times; in random order it would {chance:,.0f} times",
+                "Shuffle rows before splitting them: a test set from one end of the file has other classes.",
+                Fix(lines=("data = data.sample(frac=1, random_state=0)",)),
+            )
+    for name in profile.features:
+        column = profile.sample[name]
+        if name in skipped or profile.columns[name].n_texts or len(column) < _FEWEST_SORTED:
+            continue
+        values = pd.to_numeric(column, errors="coerce").dropna().to_numpy(np.float64)
+        steps = np.diff(values)
+        if len(np.unique(values)) < 10 or ((steps < 0).any() and (steps > 0).any()):
+            continue
+        yield Finding(
+            "sorted",
+            (name,),
+            "low",
+            f"rows are in {'descending' if (steps < 0).any() else 'ascending'} order of this column",
+            "If it is a time, test on later rows than you train on. Otherwise shuffle rows before splitting them.",
+        )
