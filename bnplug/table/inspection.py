@@ -93,7 +93,7 @@ def numeric_text(values: Sequence[object], rows: npt.ArrayLike) -> NumericText |
     decimals = [text for text in commas if _THOUSANDS.fullmatch(text) is None]
     if not n_others and not commas:
         return None
-    others = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(is_other)]
+    others = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(is_other).tolist()]
     thousands = None if decimals else min(commas, default=None)
     return NumericText(
         share, tuple(sorted(others, key=lambda other: (-other[1], other[0]))), min(decimals, default=None), thousands

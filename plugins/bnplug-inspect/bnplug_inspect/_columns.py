@@ -1,4 +1,4 @@
-"""Checks of single columns: identifiers, constants, sentinels, rare states, and missing cells that depend on the class."""
+"""Checks of single columns: identifiers, constants, sentinels, rare states, missing cells that depend on the class."""
 
 from __future__ import annotations
 

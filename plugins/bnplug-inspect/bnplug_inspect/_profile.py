@@ -64,6 +64,11 @@ class ColumnProfile:
         """The number of cells with a value."""
         return self.n_numbers + self.n_texts
 
+    @property
+    def text_rows(self) -> dict[str, int]:
+        """The number of rows of each text."""
+        return {str(text): int(n) for text, n in self.texts.items()}
+
     def add(self, column: pd.Series[Any], codes: IntArray, values: Any, classes: IntArray) -> None:
         """Add cells, which are also given as codes (-1 if missing) of distinct values, and the class of each row."""
         holes = codes < 0

@@ -99,15 +99,19 @@ def first_of(frames: Iterator[pd.DataFrame], what: str) -> tuple[list[str], Iter
     return names, chain([first], frames)
 
 
-def check_separator(path: Path, names: Sequence[str], reading: Reading) -> None:
-    """Raise a ``ValueError`` if the header seems to have another separator."""
+def _check_header(path: Path, reading: Reading) -> None:
+    """Raise a ``ValueError`` if the header seems to have another separator, or the first row is longer than it."""
+    options: dict[str, Any] = {"sep": reading.sep, "encoding": reading.encoding, "header": None, "dtype": str}
+    names = list(map(str, pd.read_csv(path, nrows=1, **options).iloc[0]))
     other = next((sep for sep in _SEPARATORS if len(names) == 1 and sep != reading.sep and sep in names[0]), None)
-    if other is not None and path.suffix not in _PARQUET:
+    if other is not None:
         written = "tab" if other == "\t" else other
         raise ValueError(
             f"{path}: the header is one field, {names[0]!r}. Fields seem to be separated by {other!r}: pass "
             f'csv={{"sep": {other!r}}} (--sep "{written}")'
         )
+    # pandas reads a first row that is too long in its own way, and reports later ones.
+    pd.read_csv(path, nrows=2, **options)
 
 
 def _csv(path: Path, reading: Reading) -> Iterator[pd.DataFrame]:
@@ -116,6 +120,7 @@ def _csv(path: Path, reading: Reading) -> Iterator[pd.DataFrame]:
         "na_values": ["", *reading.missing], "index_col": False, "low_memory": False, "chunksize": BATCH_ROWS,
     }  # fmt: skip
     try:
+        _check_header(path, reading)
         yield from pd.read_csv(path, **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeError) as error:
         raise ValueError(f"{path}: not readable as CSV: {error}") from error

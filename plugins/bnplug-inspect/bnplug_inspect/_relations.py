@@ -18,9 +18,9 @@ from bnplug_inspect._profile import Profile
 from bnplug_inspect._text import _rows
 from bnplug_inspect.findings import Finding, Fix
 
-# A relation is reported if chance explains it with at most this probability, divided by the number of relations.
+# A relation is reported if its probability by chance is at most this, divided by the number of relations.
 _LOG_CHANCE = math.log(1e-6)
-# A column nearly determines the class with this share of the errors of the prior, and at least this share of rows right.
+# A column nearly determines the class with this share of the errors of the prior, and this share of rows right.
 _NEARLY, _NEARLY_RIGHT, _FEWEST_NEARLY = 0.05, 0.98, 100
 # Numbers are cut by a tree with so many leaves of at least so many rows.
 _LEAVES_PER_CLASS, _LEAST_LEAF = 4, 5
@@ -28,7 +28,7 @@ _LEAVES_PER_CLASS, _LEAST_LEAF = 4, 5
 _MOST_STATES_OF_PAIR, _BINS, _MOST_PAIRS, _SCREENED = 12, 8, 100_000, 500
 _PAIR_RIGHT, _BETTER_THAN_ONE = 0.98, 5.0
 # Near copies: numbers with this correlation, and states of which at most this share of rows disagree.
-_CORRELATED, _DISAGREE, _FEWEST_COPIED, _MOST_STATES_OF_COPY, _CORRELATED_ROWS = 0.999, 0.02, 20, 50, 5000
+_CORRELATED, _DISAGREE, _FEWEST_COPIED, _MOST_STATES_OF_COPY, _CORRELATED_ROWS = 0.999, 0.02, 20, 50, 2000
 
 
 @dataclass
@@ -165,7 +165,8 @@ def _leaking_pairs(
                 "leak",
                 (left, right),
                 "high",
-                f"together they determine the class: in {_rows(n)}, each of {len(counts)} pairs of states has one class",
+                f"together they determine the class: in {_rows(n)}, each of {len(counts)} pairs of states has one "
+                "class",
                 "If both are derived from the class, or recorded after the class was known, leave one of them out.",
             )
 

@@ -16,7 +16,7 @@ from bnplug_inspect.findings import Finding, Fix
 _MORE_TWINS, _FEWEST_TWINS = 10, 3
 # A class is small with fewer rows, or with less than this share of its part of the rows.
 _FEWEST_OF_CLASS, _LEAST_PART = 10, 0.2
-# Rows are sorted by class if the class changes so much less often than by chance, in standard deviations and as a share.
+# Rows are sorted by class if it changes so much less often than by chance: in standard deviations, and as a share.
 _FEWER_CHANGES, _SHARE_OF_CHANGES = 6.0, 0.5
 _FEWEST_SORTED = 30
 
@@ -84,7 +84,8 @@ def check_classes(profile: Profile) -> Iterator[Finding]:
             (profile.target,),
             "medium" if rows[few].min() < _FEWEST_OF_CLASS else "low",
             f"classes with few rows: {shown}{more}",
-            "Judge models by balanced accuracy or log loss instead of accuracy, and collect more rows of these classes.",
+            "Judge models by balanced accuracy or log loss instead of accuracy, and collect more rows of these classes "
+            "if you can.",
         )
 
 
@@ -108,9 +109,12 @@ def check_order(profile: Profile, skipped: set[str]) -> Iterator[Finding]:
             )
     for name in profile.features:
         column = profile.sample[name]
-        if name in skipped or profile.columns[name].n_texts or len(column) < _FEWEST_SORTED:
+        counted = profile.columns[name]
+        if name in skipped or len(column) < _FEWEST_SORTED or (counted.n_texts and column.dtype.kind != "M"):
             continue
-        values = pd.to_numeric(column, errors="coerce").dropna().to_numpy(np.float64)
+        present = column.dropna()
+        numbers = present.astype("int64") if column.dtype.kind == "M" else pd.to_numeric(present, errors="coerce")
+        values = numbers.to_numpy(np.float64)
         steps = np.diff(values)
         if len(np.unique(values)) < 10 or ((steps < 0).any() and (steps > 0).any()):
             continue

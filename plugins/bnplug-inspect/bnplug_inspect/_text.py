@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from bnplug.table.inspection import date_formats
 from bnplug_inspect._profile import ColumnProfile
 from bnplug_inspect.findings import Finding, Fix
@@ -62,7 +60,7 @@ def check_text(profile: ColumnProfile, decimal: str) -> tuple[list[Finding], boo
 
 def _check_numbers(profile: ColumnProfile, decimal: str) -> list[Finding]:
     """Return findings about a column of numbers that is text; none if it is no such column."""
-    rows = profile.texts.to_dict()
+    rows = profile.text_rows
     parts = _numeric_parts(rows)
     counts = {part: sum(rows[text] for text in texts) for part, texts in parts.items()}
     disguised = [part for part in ("units", "thousands", "decimal-comma") if parts[part]]
@@ -181,7 +179,7 @@ def _check_dates(profile: ColumnProfile, formats: Sequence[Any]) -> list[Finding
 
 def _check_markers(profile: ColumnProfile) -> Finding | None:
     """Return the finding about states that stand for a missing value."""
-    rows = profile.texts.to_dict()
+    rows = profile.text_rows
     certain = [text for text in rows if text.strip().casefold() in MARKERS]
     words = [text for text in rows if text.strip().casefold() in WORDS - {"none", "nil"}]
     markers = sorted(certain or words, key=lambda text: -rows[text])
@@ -199,7 +197,7 @@ def _check_markers(profile: ColumnProfile) -> Finding | None:
 
 def check_spellings(profile: ColumnProfile) -> Iterator[Finding]:
     """Yield findings about states that are probably one value: spellings that differ in form, and typing errors."""
-    rows = profile.texts.to_dict()
+    rows = profile.text_rows
     if not 1 < len(rows) <= _MOST_SPELLINGS:
         return
     forms = same_forms(rows)
@@ -243,7 +241,7 @@ def same_forms(rows: Mapping[str, int]) -> dict[str, str]:
     words = set(groups)
     for letter, word in _abbreviated(words).items():
         groups[word] += groups.pop(letter)
-    replaced = {}
+    replaced: dict[str, str] = {}
     for word, forms in groups.items():
         # An abbreviation does not name the group.
         best = max((form for form in forms if _plain(form) == word), key=lambda form: rows[form])
@@ -324,8 +322,3 @@ def _listed(rows: Mapping[str, int], texts: Sequence[str]) -> str:
 
 def _options(texts: Sequence[str]) -> str:
     return " ".join(f"--na {text!r}" for text in texts[:_SHOWN])
-
-
-def texts_of(profile: ColumnProfile) -> pd.Series[Any]:
-    """Return all values of a column of states and the number of rows of each, numbers included."""
-    return pd.concat([profile.texts, profile.numbers])

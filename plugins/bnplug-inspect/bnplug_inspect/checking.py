@@ -60,7 +60,6 @@ def check(X: Any, y: Any = None, *, csv: Mapping[str, Any] | None = None) -> Che
         if y is not None and not isinstance(y, str):
             raise ValueError("for files, y is the name of the column that holds the class")
         names, frames = _reading.first_of(_reading.batches(paths, reading), str(paths[0]))
-        _reading.check_separator(paths[0], names, reading)
     else:
         target = _name_of(y, X)
         names, frames = _reading.first_of(_reading.slices(X, y, target), "X")

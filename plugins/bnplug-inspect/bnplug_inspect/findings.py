@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 #: From the gravest on.
@@ -53,7 +54,7 @@ class Fix:
     missing: tuple[str, ...] = ()
     decimal: str = ""
     drop: tuple[str, ...] = ()
-    rules: dict[str, object] = field(default_factory=dict)
+    rules: Mapping[str, object] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
 
 

@@ -10,4 +10,8 @@ from bnplug import PluginCommand, hookimpl
 @hookimpl
 def bnplug_commands() -> Iterable[PluginCommand]:
     """Return the commands under ``bnplug``."""
-    return ()
+    yield PluginCommand(
+        name="check",
+        command="bnplug_inspect.commands:check_command",
+        summary="Check a data set before learning from it.",
+    )

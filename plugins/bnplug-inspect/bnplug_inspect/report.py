@@ -6,7 +6,7 @@ import json
 import shlex
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ from bnplug_inspect.findings import SEVERITIES, Finding
 
 _WIDTH = 100
 _CONTENTS = (
-    "This page contains names of columns, numbers of rows, and values of columns in which they are rare spellings, "
-    "markers or bounds. It contains no rows of data."
+    "This page contains the names of columns, numbers of rows, and single values of columns: spellings, rare states, "
+    "texts that are not numbers, and bounds. It contains no rows of data."
 )
 
 
@@ -89,16 +89,18 @@ class CheckReport:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report as one HTML page, which loads nothing, and write it to a file if `path` is given."""
+        without_folders = replace(self, source=tuple(Path(name).name for name in self.source))
         page = render(
             "check.html",
             package="bnplug_inspect",
             title=f"Data check: {', '.join(Path(name).name for name in self.source) or 'rows in memory'}",
             headline=self._headline(),
             target=self.target,
-            head=[["severity", "kind", "columns", "evidence", "what to do"]],
+            head=[[Cell(text, "words") for text in ("severity", "kind", "columns", "evidence", "what to do")]],
             rows=[self._row(finding) for finding in self.findings],
-            python=self.python(),
-            command_line=self.command_line(),
+            # The page does not say where files are.
+            python=without_folders.python(),
+            command_line=without_folders.command_line(),
             contents=_CONTENTS,
         )
         if path is not None:
@@ -107,7 +109,7 @@ class CheckReport:
 
     def _row(self, finding: Finding) -> list[Cell]:
         texts = (finding.kind, finding.column, finding.evidence, finding.advice)
-        return [Cell(finding.severity, finding.severity), *(Cell(text, "words") for text in texts)]
+        return [Cell(finding.severity, f"words {finding.severity}"), *(Cell(text, "words") for text in texts)]
 
     # Fixes.
 
@@ -147,7 +149,7 @@ class CheckReport:
         reader = "read_parquet" if source.endswith((".parquet", ".pq")) else "read_csv"
         head = f"data = pd.{reader}({source!r}{written if reader == 'read_csv' else ''})"
         if not self.source:
-            head = "data = X.assign(**{%r: y})" % self.target if self.target else "data = X.copy()"
+            head = f"data = X.assign(**{{{self.target!r}: y}})" if self.target else "data = X.copy()"
             if self._all("missing"):
                 head += f".replace({self._all('missing')!r}, None)"
         code = ["import bnplug", "import pandas as pd", "", head, *lines]
