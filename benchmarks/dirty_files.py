@@ -19,13 +19,18 @@ Usage: python benchmarks/dirty_files.py [files] [real] [speed] [list] [write FOL
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from bnplug_inspect import CheckReport, check
 
 N_FILES, FAULTS_PER_FILE = 40, 4
 
@@ -445,9 +450,10 @@ def rare_states(d):
 
 
 def free_text(d):
-    words = "the patient customer machine reported was very quite slow late broken fine good today again with".split()
-    text = [" ".join(d.rng.choice(words, d.rng.integers(3, 9))) for _ in range(len(d.frame))]
-    d.fault("free-text", d.add("remarks", text))
+    text = "the patient customer machine reported was very quite slow late broken fine good today again with"
+    words = text.split()
+    remarks = [" ".join(d.rng.choice(words, d.rng.integers(3, 9))) for _ in range(len(d.frame))]
+    d.fault("free-text", d.add("remarks", remarks))
 
 
 def sorted_by_class(d):
@@ -541,6 +547,87 @@ def files() -> list[DirtyFile]:
     return [make(number) for number in range(N_FILES)]
 
 
+# The checks.
+
+
+def missed(file: DirtyFile, report: CheckReport) -> list[str]:
+    """Return the planted faults that a report does not name."""
+    kinds = [(finding.kind, set(finding.columns)) for finding in report.findings]
+    return [
+        f"{file.name}: {kind} {' + '.join(columns)}"
+        for kind, columns in file.faults
+        if not any(kind == known and named >= set(columns) for known, named in kinds)
+    ]
+
+
+def false_alarms(file: DirtyFile, report: CheckReport) -> list[str]:
+    """Return the findings of high severity about columns without a planted fault."""
+    planted = {name for _, columns in file.faults for name in columns}
+    grave = [finding for finding in report.findings if finding.severity == "high"]
+    return [f"{file.name}: {f.kind} {f.column}: {f.evidence}" for f in grave if not planted & set(f.columns)]
+
+
+def measure_files() -> None:
+    """Check all files as CSV and print the share of planted faults that are found."""
+    n_faults, not_found, false = 0, [], []
+    with TemporaryDirectory() as folder:
+        write(folder)
+        for file in files():
+            report = check(Path(folder, f"{file.name}.csv"), file.target)
+            n_faults += len(file.faults)
+            not_found += missed(file, report)
+            false += false_alarms(file, report)
+    print(f"planted faults: {n_faults}; found: {n_faults - len(not_found)} ({1 - len(not_found) / n_faults:.1%})")
+    print(f"false findings of high severity: {len(false)}", *not_found, *false, sep="\n  ")
+
+
+def measure_real() -> None:
+    """Check the development sets, and print their findings of high severity and how many others there are."""
+    folder = Path(os.environ["BNPLUG_DATA"])
+    names = pd.read_csv(folder / "DEVELOPMENT.csv")["name"]
+    severities: Counter[str] = Counter()
+    false = 0
+    for name in names:
+        path = folder / f"{name}.csv.gz"
+        report = check(path, "class")
+        severities.update(finding.severity for finding in report.findings)
+        for finding in report.findings:
+            if finding.severity == "high":
+                is_true = finding.kind == "leak" and determines(pd.read_csv(path), finding.columns)
+                false += not is_true
+                print(f"{name}: {'true' if is_true else 'false'}: {finding.kind} {finding.column}: {finding.evidence}")
+    print(f"{len(names)} sets; findings: {dict(severities)}; false ones of high severity: {false}")
+
+
+def determines(rows: pd.DataFrame, columns: tuple[str, ...]) -> bool:
+    """Return whether no two rows with the same values in some columns have different classes."""
+    return bool((rows.groupby(list(columns), dropna=False)["class"].nunique() == 1).all())
+
+
+def measure_speed(n_rows: int = 100_000, n_columns: int = 50) -> None:
+    """Print the seconds that checking takes: a frame, and the same rows as CSV and Parquet."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n_rows)
+    columns = {}
+    for j in range(n_columns):
+        numbers = rng.normal(size=n_rows) + y * (j % 7 == 0)
+        steps = np.digitize(numbers, [-1, 0, 1])
+        holes = np.where(rng.random(n_rows) < 0.01, np.nan, numbers.round(3))
+        words = np.array(["ash", "beech", "cedar", "oak"], dtype=object)[steps]
+        columns[f"x{j}"] = [holes, steps, words, rng.integers(0, 1000, n_rows)][j % 4]
+    X, labels = pd.DataFrame(columns), np.array(["no", "yes"])[y]
+    check(X[:1000], labels[:1000])
+    with TemporaryDirectory() as folder:
+        X.assign(y=labels).to_csv(f"{folder}/rows.csv", index=False)
+        X.assign(y=labels).to_parquet(f"{folder}/rows.parquet")
+        sources = {"frame": (X, labels), "CSV": (f"{folder}/rows.csv", "y"), "Parquet": (f"{folder}/rows.parquet", "y")}
+        for name, source in sources.items():
+            started, clock = time.process_time(), time.perf_counter()
+            check(*source)
+            processor, wall = time.process_time() - started, time.perf_counter() - clock
+            print(f"{name}: {n_rows:,} x {n_columns}, {processor:.1f} s of the processor, {wall:.1f} s in all")
+
+
 def listing() -> None:
     """Print a table of the files and their faults."""
     print("| file | rows | columns | faults |\n|---|---|---|---|")
@@ -557,7 +644,14 @@ def write(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    if "list" in sys.argv:
+    asked = sys.argv[1:] or ["files", "real", "speed"]
+    if "list" in asked:
         listing()
-    if "write" in sys.argv:
-        write(sys.argv[sys.argv.index("write") + 1])
+    if "write" in asked:
+        write(asked[asked.index("write") + 1])
+    if "files" in asked:
+        measure_files()
+    if "real" in asked and "BNPLUG_DATA" in os.environ:
+        measure_real()
+    if "speed" in asked:
+        measure_speed()

@@ -315,7 +315,9 @@ def _numbers_in_text(name: str, mixed: NumericText) -> str:
     """Return the message about a column of text that is mostly numbers."""
     others = [f"{text!r} ({rows:,} {'row' if rows == 1 else 'rows'})" for text, rows in mixed.others[:_SHOWN_TEXTS]]
     more = len(mixed.others) - len(others)
-    message = f"{mixed.share:.0%} of the cells of {name!r} are numbers"
+    # 99.9% are not all.
+    percent = min(round(100 * mixed.share), 99 if mixed.others else 100)
+    message = f"{percent}% of the cells of {name!r} are numbers"
     if mixed.comma is not None:
         message += f", some with decimal commas, such as {mixed.comma!r}: pass decimal=',' (--decimal ,)"
     if mixed.thousands is not None:

@@ -26,15 +26,18 @@ _MOST_OTHERS = 0.2
 _FORMATS = {
     ("YYYY-MM-DD", "ISO8601"): re.compile(r"[0-9]{4}-[01]?[0-9]-[0-3]?[0-9]([T ][0-9]{2}:[0-9]{2}.*)?"),
     ("YYYY/MM/DD", "%Y/%m/%d"): re.compile(r"[0-9]{4}/[01]?[0-9]/[0-3]?[0-9]"),
+    ("YYYY.MM.DD", "%Y.%m.%d"): re.compile(r"[0-9]{4}\.[01]?[0-9]\.[0-3]?[0-9]"),
     ("DD.MM.YYYY", "%d.%m.%Y"): re.compile(r"[0-3]?[0-9]\.[01]?[0-9]\.[0-9]{4}"),
+    ("DD.MM.YY", "%d.%m.%y"): re.compile(r"[0-3]?[0-9]\.[01]?[0-9]\.[0-9]{2}"),
     ("DD-MM-YYYY", "%d-%m-%Y"): re.compile(r"[0-3]?[0-9]-[01]?[0-9]-[0-9]{4}"),
+    ("DD-Mon-YYYY", "%d-%b-%Y"): re.compile(r"[0-3]?[0-9]-[A-Z][A-Za-z]{2}-[0-9]{4}"),
     ("Mon DD, YYYY", "%b %d, %Y"): re.compile(r"[A-Z][a-z]{2} [0-3]?[0-9], [0-9]{4}"),
     ("DD Mon YYYY", "%d %b %Y"): re.compile(r"[0-3]?[0-9] [A-Z][a-z]{2} [0-9]{4}"),
 }
 _DAY_FIRST, _MONTH_FIRST = ("DD/MM/YYYY", "%d/%m/%Y"), ("MM/DD/YYYY", "%m/%d/%Y")
 _UNCLEAR = ("DD/MM/YYYY or MM/DD/YYYY", "")
 _SLASHES = re.compile(r"([0-3]?[0-9])/([0-3]?[0-9])/[0-9]{4}")
-_DIGIT_OR_MONTH, _SHORTEST_DATE = re.compile("[0-9JFMASOND]"), 8
+_DIGIT_OR_MONTH, _SHORTEST_DATE = re.compile("[0-9JFMASOND]"), 6
 
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -116,7 +115,9 @@ def _is_sentinel(values: FloatArray, rows: Any, at: int) -> bool:
         return True
     gap = abs(value - (others[0] if at == 0 else others[-1]))
     if value in _NEGATIVE or value in _REPEATED:
-        return bool(gap >= (others[-1] - others[0]) / 2)
+        span, near = others[-1] - others[0], slice(0, 5) if at == 0 else slice(-5, None)
+        is_spike = rows[at] >= 3 * counts[near].max() or gap >= 10 * np.diff(others[near]).max()
+        return bool(gap >= span / 2 or (gap >= span / 10 and is_spike))
     quarter, three = others[np.searchsorted(np.cumsum(counts) / counts.sum(), [0.25, 0.75])]
     return bool(value == 0 and others[0] > 0 and gap >= max(three - quarter, 2))
 
@@ -169,13 +170,3 @@ def check_missing(profile: Profile) -> Iterator[Finding]:
         advice = 'Find out why. If the same will hold for new rows, make missing a state: missing="value".'
         fix = Fix(rules={"missing": {column.name: "value"}})
         yield Finding("missing-by-class", (column.name,), "medium", evidence, advice, fix)
-
-
-def expected_twins(profile: Profile) -> float:
-    """Return the number of pairs of equal rows that independent columns would have."""
-    log_p = 0.0
-    for name in profile.features:
-        column = profile.columns[name]
-        counts = np.concatenate([column.numbers, column.texts, [column.n_missing]]).astype(np.float64)
-        log_p += math.log(max(float((counts**2).sum()) / max(profile.n_rows, 1) ** 2, 1e-300))
-    return profile.n_rows * (profile.n_rows - 1) / 2 * math.exp(max(log_p, -600.0))

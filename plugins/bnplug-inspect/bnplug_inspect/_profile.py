@@ -24,6 +24,7 @@ MOST_CLASSES = 1000
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 # The fingerprint of a missing cell.
+_DIGIT_FIRST = r"^\s*[+-]?\.?[0-9]"
 _HOLE = np.uint64(0x632BE59BD9B4E019)
 
 
@@ -93,7 +94,7 @@ class ColumnProfile:
 
     def _add_texts(self, values: pd.Series[Any], rows: IntArray) -> None:
         # Words are not converted: most columns of text contain no number.
-        digits = values.str.contains(r"^\s*[+-]?\.?[0-9]", regex=True).to_numpy(dtype=bool)
+        digits = values.str.contains(_DIGIT_FIRST, regex=True).to_numpy(dtype=bool)
         parsed = np.full(len(values), np.nan)
         if digits.any():
             parsed[digits] = pd.to_numeric(values[digits], errors="coerce").to_numpy(np.float64, na_value=np.nan)
@@ -208,6 +209,13 @@ def _hashes(values: Any) -> npt.NDArray[np.uint64]:
         values = values.astype(np.float64) + 0.0
     else:
         values = np.asarray(values, dtype=object)
-        if not all(isinstance(value, str) for value in values):
-            values = np.array([str(value) for value in values], dtype=object)
-    return np.asarray(pd.util.hash_array(values, categorize=False))
+        # Numbers may be text in batches that contain other text.
+        texts = pd.Series([value if isinstance(value, str) else str(value) for value in values], dtype=object)
+        digits = texts.str.contains(_DIGIT_FIRST, regex=True).to_numpy(dtype=bool)
+        hashes = np.asarray(pd.util.hash_array(texts.to_numpy(object), categorize=False))
+        numbers = np.full(len(texts), np.nan)
+        numbers[digits] = pd.to_numeric(texts[digits], errors="coerce").to_numpy(np.float64, na_value=np.nan)
+        known = np.isfinite(numbers)
+        hashes[known] = pd.util.hash_array(numbers[known] + 0.0)
+        return hashes
+    return np.asarray(pd.util.hash_array(values))

@@ -20,6 +20,7 @@ BATCH_ROWS = 100_000
 
 _PARQUET = (".parquet", ".pq")
 _SEPARATORS = ";\t|,"
+_FIRST_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,16 @@ def paths_of(source: Any) -> list[Path] | None:
     return list(map(Path, files))
 
 
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is read as Parquet."""
+    return path.suffix in _PARQUET
+
+
 def batches(paths: Iterable[Path], reading: Reading) -> Iterator[pd.DataFrame]:
     """Yield the rows of files, as pandas reads them: columns of numbers as numbers, others as text."""
     names: list[str] | None = None
     for path in paths:
-        for frame in _parquet(path) if path.suffix in _PARQUET else _csv(path, reading):
+        for frame in _parquet(path) if is_parquet(path) else _csv(path, reading):
             frame.columns = list(map(str, frame.columns))
             if names is not None and list(frame.columns) != names:
                 raise ValueError(f"{path} has the columns {list(frame.columns)}, but files before it have {names}")
@@ -112,6 +118,12 @@ def _check_header(path: Path, reading: Reading) -> None:
         )
     # pandas reads a first row that is too long in its own way, and reports later ones.
     pd.read_csv(path, nrows=2, **options)
+
+
+def has_points(path: Path, reading: Reading) -> bool:
+    """Return whether numbers in the first rows of a CSV file have decimal points, also those like 18.0."""
+    rows = pd.read_csv(path, sep=reading.sep, encoding=reading.encoding, dtype=str, index_col=False, nrows=_FIRST_ROWS)
+    return any(column.str.fullmatch(r"\s*[+-]?[0-9]*\.[0-9]+\s*").any() for _, column in rows.items())
 
 
 def _csv(path: Path, reading: Reading) -> Iterator[pd.DataFrame]:

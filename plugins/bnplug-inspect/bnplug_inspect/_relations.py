@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from bnplug_inspect.findings import Finding, Fix
 # A relation is reported if its probability by chance is at most this, divided by the number of relations.
 _LOG_CHANCE = math.log(1e-6)
 # A column nearly determines the class with this share of the errors of the prior, and this share of rows right.
-_NEARLY, _NEARLY_RIGHT, _FEWEST_NEARLY = 0.05, 0.98, 100
+_NEARLY, _NEARLY_RIGHT, _FEWEST_NEARLY = 0.1, 0.97, 100
 # Numbers are cut by a tree with so many leaves of at least so many rows.
 _LEAVES_PER_CLASS, _LEAST_LEAF = 4, 5
 # Pairs are searched among columns with few states; numbers have this many bins.
 _MOST_STATES_OF_PAIR, _BINS, _MOST_PAIRS, _SCREENED = 12, 8, 100_000, 500
 _PAIR_RIGHT, _BETTER_THAN_ONE = 0.98, 5.0
 # Near copies: numbers with this correlation, and states of which at most this share of rows disagree.
-_CORRELATED, _DISAGREE, _FEWEST_COPIED, _MOST_STATES_OF_COPY, _CORRELATED_ROWS = 0.999, 0.02, 20, 50, 2000
+_CORRELATED, _DISAGREE, _FEWEST_COPIED, _MOST_STATES_OF_COPY, _CORRELATED_ROWS = 0.999, 0.05, 20, 50, 2000
 
 
 @dataclass
@@ -120,7 +120,7 @@ def _log_chance(counts: FloatArray, shares: FloatArray) -> float:
 def _leak(name: str, counts: FloatArray, shares: FloatArray, error: float, n_tests: int) -> Finding | None:
     pure = np.count_nonzero(counts) == len(counts)
     base, n = 1 - shares.max(), counts.sum()
-    if pure and (determines_class(counts) or _right(counts) >= _NEARLY_RIGHT * n):
+    if pure and (determines_class(counts) or _right(counts) >= _PAIR_RIGHT * n):
         if _log_chance(counts, shares) > _LOG_CHANCE - math.log(n_tests):
             return None
         evidence = f"it determines the class: in {_rows(n)}, each of {len(counts)} states or intervals has one class"
@@ -209,10 +209,15 @@ def check_copies(columns: Sequence[SampledColumn], skipped: set[str]) -> Iterato
 
 
 def _log_permutation(codes: IntArray) -> float:
-    """Return the logarithm of the probability that a random permutation of a column gives the same column."""
+    """Return the logarithm of the probability that a random permutation of a column gives codes of the same column.
+
+    States with equal numbers of rows can be exchanged: of a column without equal values, each permutation is a code.
+    """
     from scipy.special import gammaln
 
-    return float(gammaln(np.bincount(codes) + 1.0).sum() - gammaln(len(codes) + 1.0))
+    rows = np.bincount(codes)
+    exchanges = gammaln(np.unique(rows, return_counts=True)[1] + 1.0).sum()
+    return float(gammaln(rows + 1.0).sum() + exchanges - gammaln(len(codes) + 1.0))
 
 
 def _near_copies(columns: Sequence[SampledColumn]) -> Iterator[Finding]:
@@ -221,16 +226,23 @@ def _near_copies(columns: Sequence[SampledColumn]) -> Iterator[Finding]:
         yield _copy((left, right), f"their correlation is {r:.5f}")
     names = {column.name for column in numeric}
     discrete = [c for c in columns if c.name not in names and c.n_states <= _MOST_STATES_OF_COPY]
-    for a, b in combinations(discrete, 2):
+    for a, b in islice(combinations(sorted(discrete, key=lambda column: column.n_states), 2), _MOST_PAIRS):
         if min(a.n_states, b.n_states) * 2 < max(a.n_states, b.n_states):
             continue
-        counts = np.bincount(a.codes * b.n_states + b.codes, minlength=a.n_states * b.n_states)
-        table = counts.reshape(a.n_states, b.n_states).astype(np.float64)
-        n = table.sum()
-        wrong = n - min(table.max(axis=0).sum(), table.max(axis=1).sum())
-        by_prior = n - max(table.sum(axis=0).max(), table.sum(axis=1).max())
-        if by_prior >= _FEWEST_COPIED and wrong <= min(_DISAGREE * n, by_prior / 10):
+        if _disagreements(a, b, slice(0, _SCREENED))[0] > 3 * _DISAGREE * _SCREENED:
+            continue
+        wrong, by_prior = _disagreements(a, b, slice(None))
+        if by_prior >= _FEWEST_COPIED and wrong <= min(_DISAGREE * len(a.codes), by_prior / 10):
             yield _copy((a.name, b.name), f"one can be computed from the other except in {_rows(wrong)}")
+
+
+def _disagreements(a: SampledColumn, b: SampledColumn, rows: slice) -> tuple[float, float]:
+    """Return the rows in which one column is not the most frequent state given the other, and that by chance."""
+    cells = a.codes[rows] * b.n_states + b.codes[rows]
+    table = np.bincount(cells, minlength=a.n_states * b.n_states).reshape(a.n_states, b.n_states)
+    n = table.sum()
+    wrong = n - min(table.max(axis=0).sum(), table.max(axis=1).sum())
+    return float(wrong), float(n - max(table.sum(axis=0).max(), table.sum(axis=1).max()))
 
 
 def _correlated(columns: Sequence[SampledColumn]) -> Iterator[tuple[str, str, float]]:

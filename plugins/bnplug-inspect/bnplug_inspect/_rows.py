@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bnplug_inspect._columns import expected_twins
+from bnplug.typing import FloatArray
 from bnplug_inspect._profile import Profile
+from bnplug_inspect._relations import SampledColumn
 from bnplug_inspect._text import _rows, _share
 from bnplug_inspect.findings import Finding, Fix
 
@@ -19,9 +21,10 @@ _FEWEST_OF_CLASS, _LEAST_PART = 10, 0.2
 # Rows are sorted by class if it changes so much less often than by chance: in standard deviations, and as a share.
 _FEWER_CHANGES, _SHARE_OF_CHANGES = 6.0, 0.5
 _FEWEST_SORTED = 30
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-def check_duplicates(profile: Profile) -> Iterator[Finding]:
+def check_duplicates(profile: Profile, columns: Sequence[SampledColumn]) -> Iterator[Finding]:
     """Yield findings about equal rows that are too many for chance, and about their classes."""
     prints, classes = profile.prints, profile.print_classes
     if len(prints) < 2:
@@ -31,7 +34,7 @@ def check_duplicates(profile: Profile) -> Iterator[Finding]:
     same = prints[1:] == prints[:-1]
     equal = same & (classes[1:] == classes[:-1])
     # By chance, features alone would agree more often than rows with their classes.
-    expected = expected_twins(profile) * profile.print_share
+    expected = _expected_twins(columns, profile.n_rows) * profile.print_share
     n_again, n_other = int(equal.sum()), int((same & ~equal).sum())
     by_chance = max(_FEWEST_TWINS, _MORE_TWINS * expected)
     about = "" if profile.print_share == 1 else "about "
@@ -57,6 +60,25 @@ def check_duplicates(profile: Profile) -> Iterator[Finding]:
             f"{about}{_rows(n)} have the same features as a row of another class",
             "Find out which class is right: no model can predict both.",
         )
+
+
+def _expected_twins(columns: Sequence[SampledColumn], n_rows: int) -> float:
+    """Return the number of pairs of equal rows that independent columns would have.
+
+    The chance that two rows agree in a column is estimated from distinct rows, since repeated rows agree in each.
+    """
+    prints = np.zeros(len(columns[0].codes) if columns else 0, dtype=np.uint64)
+    for column in columns:
+        prints = (prints ^ column.codes.astype(np.uint64)) * _MIX
+        prints ^= prints >> np.uint64(29)
+    _, first = np.unique(prints, return_index=True)
+    n, log_p = len(first), 0.0
+    if n < 2:
+        return float("inf")
+    for column in columns:
+        rows = np.bincount(column.codes[first]).astype(np.float64)
+        log_p += np.log(max(float((rows * (rows - 1)).sum()), 1.0) / (n * (n - 1.0)))
+    return float(n_rows * (n_rows - 1.0) / 2 * np.exp(log_p))
 
 
 def check_classes(profile: Profile) -> Iterator[Finding]:
@@ -110,11 +132,9 @@ def check_order(profile: Profile, skipped: set[str]) -> Iterator[Finding]:
     for name in profile.features:
         column = profile.sample[name]
         counted = profile.columns[name]
-        if name in skipped or len(column) < _FEWEST_SORTED or (counted.n_texts and column.dtype.kind != "M"):
+        if name in skipped or len(column) < _FEWEST_SORTED:
             continue
-        present = column.dropna()
-        numbers = present.astype("int64") if column.dtype.kind == "M" else pd.to_numeric(present, errors="coerce")
-        values = numbers.to_numpy(np.float64)
+        values = _numbers_or_times(column.dropna(), counted.n_texts > 0)
         steps = np.diff(values)
         if len(np.unique(values)) < 10 or ((steps < 0).any() and (steps > 0).any()):
             continue
@@ -125,3 +145,14 @@ def check_order(profile: Profile, skipped: set[str]) -> Iterator[Finding]:
             f"rows are in {'descending' if (steps < 0).any() else 'ascending'} order of this column",
             "If it is a time, test on later rows than you train on. Otherwise shuffle rows before splitting them.",
         )
+
+
+def _numbers_or_times(column: pd.Series[Any], is_text: bool) -> FloatArray:
+    """Return the numbers or points in time of a column; none if it is other text."""
+    if not is_text:
+        return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+    if column.dtype.kind != "M":
+        if not column.iloc[:5].astype(str).str.match("[0-9]{4}-[0-9]{2}-").all():
+            return np.empty(0)
+        column = pd.to_datetime(column, format="ISO8601", errors="coerce").dropna()
+    return np.asarray(column.astype("int64"), dtype=np.float64)

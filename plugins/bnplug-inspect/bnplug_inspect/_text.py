@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +23,15 @@ _FEWEST_OF_UNIT = 3
 _UNIT = re.compile(r"\s*([+-]?[0-9][0-9.,']*)\s*([A-Za-zµμ°%€$£²³/]{1,10})\s*")
 _CURRENCY = re.compile(r"\s*([€$£])\s*([+-]?[0-9][0-9.,']*)\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:([,' \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]+)?\s*")
+_POINTS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}((\.[0-9]{3})+,[0-9]+|(\.[0-9]{3}){2,})\s*")
 _COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*")
+# Units that can be converted into each other, and their sizes.
+_SIZES = [
+    {"µg": 1e-6, "ug": 1e-6, "mg": 1e-3, "g": 1.0, "kg": 1e3, "t": 1e6},
+    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3},
+    {"ml": 1e-3, "mL": 1e-3, "cl": 1e-2, "dl": 0.1, "dL": 0.1, "l": 1.0, "L": 1.0},
+    {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+]
 
 _EVIDENCE = {
     "units": "numbers with a unit", "thousands": "separators of thousands", "decimal-comma": "decimal commas",
@@ -38,27 +46,30 @@ _MOST_SPELLINGS, _MOST_TYPOS = 5000, 2000
 _FEWEST_LETTERS, _RARER = 5, 0.05
 
 
-def check_text(profile: ColumnProfile, decimal: str) -> tuple[list[Finding], bool]:
+def check_text(profile: ColumnProfile, is_csv: bool, decimal: str) -> tuple[list[Finding], bool]:
     """Return the findings about the text of a column, and whether the column is numbers or dates in disguise.
 
-    `decimal` is "," if a reader that takes a decimal comma would harm no other column of the file, and "." otherwise.
+    Texts of CSV files (`is_csv`) can be read as missing. `decimal` is "," if a reader that takes a decimal comma would
+    harm no other column of the file, and "." otherwise.
     """
     if profile.times or not (profile.n_texts or profile.n_written):
         return [], profile.times
     formats = date_formats(list(profile.texts.index), profile.texts.to_numpy()) if not profile.n_numbers else []
     if formats:
         return _check_dates(profile, formats), True
-    findings = _check_numbers(profile, decimal)
+    findings = _check_numbers(profile, is_csv, decimal)
     if findings:
         return findings, True
-    findings = [finding for finding in (_check_markers(profile), *check_spellings(profile)) if finding is not None]
+    findings = [
+        finding for finding in (_check_markers(profile, is_csv), *check_spellings(profile)) if finding is not None
+    ]
     return findings, False
 
 
 # Numbers in disguise.
 
 
-def _check_numbers(profile: ColumnProfile, decimal: str) -> list[Finding]:
+def _check_numbers(profile: ColumnProfile, is_csv: bool, decimal: str) -> list[Finding]:
     """Return findings about a column of numbers that is text; none if it is no such column."""
     rows = profile.text_rows
     parts = _numeric_parts(rows)
@@ -69,7 +80,7 @@ def _check_numbers(profile: ColumnProfile, decimal: str) -> list[Finding]:
         return []
     n_distinct = len(profile.numbers) + sum(len(parts[part]) for part in disguised)
     severity = "high" if n_distinct >= _MANY_NUMBERS else "medium"
-    fix = Fix(lines=_converted(profile.name, parts))
+    fix = Fix(lines=_converted(profile.name, parts, is_csv))
     share = f"{_share(n_numeric, profile.n_present)} of the cells are numbers"
     findings = []
 
@@ -78,14 +89,15 @@ def _check_numbers(profile: ColumnProfile, decimal: str) -> list[Finding]:
 
     if markers := parts["missing-marker"]:
         advice = f"Pass na_values={markers[:_SHOWN]} to pandas.read_csv ({_options(markers)})."
-        note("missing-marker", f"{share}; others: {_listed(rows, markers)}", advice, Fix(missing=tuple(markers)))
+        as_read = Fix(missing=tuple(markers)) if is_csv else fix
+        note("missing-marker", f"{share}; others: {_listed(rows, markers)}", advice, as_read)
     for part in disguised:
         evidence = f"{_EVIDENCE[part]} in {_rows(counts[part])}, such as {_quoted(parts[part][0])}"
         if part == "units":
             units = sorted({_number_and_unit(text)[1] for text in parts[part]})
             several = len(units) > 1 or profile.n_numbers > 0
             evidence += f"; the units are {', '.join(map(repr, units))}{' and none' if profile.n_numbers else ''}"
-            note(part, evidence, f"{_ADVICE}{' Check first that all mean the same unit.' if several else ''}")
+            note(part, evidence, f"{_ADVICE}{' Check first what each unit, or none, means.' if several else ''}")
         elif part == "decimal-comma" and decimal == "," and len(disguised) == 1:
             note(part, evidence, 'Pass decimal="," to pandas.read_csv (--decimal ,).', Fix(decimal=","))
         else:
@@ -108,7 +120,7 @@ def _numeric_parts(rows: Mapping[str, int]) -> dict[str, list[str]]:
         word = text.strip().casefold()
         if word in MARKERS or word in WORDS:
             parts["missing-marker"].append(text)
-        elif _THOUSANDS.fullmatch(text):
+        elif _THOUSANDS.fullmatch(text) or _POINTS.fullmatch(text):
             parts["thousands"].append(text)
         elif _COMMA.fullmatch(text):
             parts["decimal-comma"].append(text)
@@ -116,9 +128,9 @@ def _numeric_parts(rows: Mapping[str, int]) -> dict[str, list[str]]:
             parts["units" if _number_and_unit(text)[1] else "other"].append(text)
     if parts["decimal-comma"]:
         # A comma before three digits is decimal if other commas of the column are.
-        decimals = [text for text in parts["thousands"] if text.count(",") == 1]
+        decimals = [text for text in parts["thousands"] if text.count(",") == 1 and "." not in text]
         parts["decimal-comma"] += decimals
-        parts["thousands"] = [text for text in parts["thousands"] if text.count(",") != 1]
+        parts["thousands"] = [text for text in parts["thousands"] if text not in set(decimals)]
     numbers: dict[str, set[str]] = defaultdict(set)
     for text in parts["units"]:
         number, unit = _number_and_unit(text)
@@ -138,17 +150,25 @@ def _number_and_unit(text: str) -> tuple[str, str]:
     return (match[2], match[1]) if match else ("", "")
 
 
-def _converted(name: str, parts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the line that converts a column to numbers."""
-    steps = []
-    if parts["units"]:
-        steps.append('.str.replace(r"[^0-9.,\'+-]", "", regex=True)')
-    marks = {match[1] for text in parts["thousands"] if (match := _THOUSANDS.fullmatch(text))}
-    steps += [f'.str.replace({mark!r}, "")' for mark in sorted(marks)]
-    if parts["decimal-comma"]:
-        steps.append('.str.replace(",", ".")')
-    errors = ', errors="coerce"' if parts["other"] else ""
-    return (f'data[{name!r}] = pd.to_numeric(data[{name!r}].astype("string"){"".join(steps)}{errors})',)
+def _converted(name: str, parts: Mapping[str, Sequence[str]], is_csv: bool) -> tuple[str, ...]:
+    """Return the line that converts a column to numbers; it is a comment if units cannot be converted."""
+    numbers = [*parts["thousands"], *(_number_and_unit(text)[0] for text in parts["units"])]
+    marks = {match[1] for text in numbers if (match := _THOUSANDS.fullmatch(text))}
+    points = any(_POINTS.fullmatch(text) for text in numbers)
+    commas = parts["decimal-comma"] or any(_COMMA.fullmatch(text) for text in numbers if not _THOUSANDS.fullmatch(text))
+    text = f'data[{name!r}].astype("string")'
+    steps = ['.str.replace(r"[^0-9.,\'+-]", "", regex=True)'] if parts["units"] else []
+    steps += [f'.str.replace({mark!r}, "")' for mark in sorted(marks | ({"."} if points else set()))]
+    steps += ['.str.replace(",", ".")'] if commas or points else []
+    errors = ', errors="coerce"' if parts["other"] or (parts["missing-marker"] and not is_csv) else ""
+    line = f"data[{name!r}] = pd.to_numeric({text}{''.join(steps)}{errors})"
+    units = [unit for unit, _ in Counter(_number_and_unit(text)[1] for text in parts["units"]).most_common()]
+    if len(units) < 2:
+        return (line,)
+    sizes = next((sizes for sizes in _SIZES if set(units) <= set(sizes)), None)
+    factors = {unit: 1.0 if sizes is None else float(f"{sizes[unit] / sizes[units[0]]:.12g}") for unit in units}
+    line += f' * {text}.str.extract(r"([^0-9.,\'+\\s-]+)", expand=False).map({factors!r}).fillna(1)'
+    return (line if sizes is not None else f"# Set the factors of the units: {line}",)
 
 
 # Dates.
@@ -177,7 +197,7 @@ def _check_dates(profile: ColumnProfile, formats: Sequence[Any]) -> list[Finding
 # Categories.
 
 
-def _check_markers(profile: ColumnProfile) -> Finding | None:
+def _check_markers(profile: ColumnProfile, is_csv: bool) -> Finding | None:
     """Return the finding about states that stand for a missing value."""
     rows = profile.text_rows
     certain = [text for text in rows if text.strip().casefold() in MARKERS]
@@ -185,13 +205,15 @@ def _check_markers(profile: ColumnProfile) -> Finding | None:
     markers = sorted(certain or words, key=lambda text: -rows[text])
     if not markers or len(rows) < 2:
         return None
+    line = f"data[{profile.name!r}] = data[{profile.name!r}].mask(data[{profile.name!r}].isin({markers!r}))"
+    fix = Fix(missing=tuple(markers)) if is_csv else Fix(lines=(line,))
     return Finding(
         "missing-marker",
         (profile.name,),
         "medium" if certain else "low",
         f"states that usually stand for a missing value: {_listed(rows, markers)}",
         f"If they do, pass na_values={markers[:_SHOWN]} to pandas.read_csv ({_options(markers)}).",
-        Fix(missing=tuple(markers)) if certain else Fix(),
+        fix if certain else Fix(),
     )
 
 
@@ -252,7 +274,7 @@ def same_forms(rows: Mapping[str, int]) -> dict[str, str]:
 def _abbreviated(states: set[str]) -> dict[str, str]:
     """Return the word of each single letter, if all letters are the first letters of exactly one word each."""
     letters = [state for state in states if len(state) == 1 and state.isalpha()]
-    words = [state for state in states if len(state) > 2 and state.isalpha()]
+    words = [state for state in states if len(state) > 1 and state.isalpha()]
     if not letters or len(letters) + len(words) < len(states):
         return {}
     meant = {letter: [word for word in words if word[0] == letter.casefold()] for letter in letters}

@@ -55,7 +55,8 @@ def check(X: Any, y: Any = None, *, csv: Mapping[str, Any] | None = None) -> Che
     0     high  leak    dose
     1     high  leak  result
     """
-    paths, reading = _reading.paths_of(X), _reading.Reading.of(csv)
+    reading = _reading.Reading.of(csv)
+    paths = _reading.paths_of(X)
     if paths is not None:
         if y is not None and not isinstance(y, str):
             raise ValueError("for files, y is the name of the column that holds the class")
@@ -69,7 +70,11 @@ def check(X: Any, y: Any = None, *, csv: Mapping[str, Any] | None = None) -> Che
     profile = Profile(names, target)
     for frame in frames:
         profile.add(frame)
-    findings = _findings(profile, is_csv=paths is not None)
+    is_csv = paths is not None and not _reading.is_parquet(paths[0])
+    takes_commas = is_csv and not _has_points(profile)
+    if paths is not None and takes_commas:
+        takes_commas = not any(_reading.has_points(path, reading) for path in paths)
+    findings = _findings(profile, is_csv, "," if takes_commas else ".")
     source = tuple(map(str, paths or ()))
     return CheckReport(findings, profile.n_rows, len(names), target, source, dict(csv or {}))
 
@@ -86,14 +91,13 @@ def _name_of(y: Any, X: Any) -> str | None:
     return name
 
 
-def _findings(profile: Profile, is_csv: bool) -> tuple[Finding, ...]:
+def _findings(profile: Profile, is_csv: bool, decimal: str) -> tuple[Finding, ...]:
     """Run all checks; the gravest findings come first."""
     findings: list[Finding] = []
     skipped: set[str] = set()
-    decimal = "," if is_csv and not _has_points(profile) else "."
     for name in profile.features:
         column = profile.columns[name]
-        text, is_disguised = check_text(column, decimal)
+        text, is_disguised = check_text(column, is_csv, decimal)
         useless = check_distinct(column, profile.sample[name], is_disguised)
         if useless is not None:
             findings.append(useless)
@@ -108,7 +112,7 @@ def _findings(profile: Profile, is_csv: bool) -> tuple[Finding, ...]:
     columns = sampled_columns(profile)
     findings += check_leaks(profile, columns, skipped)
     findings += check_copies(columns, skipped)
-    findings += [*check_missing(profile), *check_classes(profile), *check_duplicates(profile)]
+    findings += [*check_missing(profile), *check_classes(profile), *check_duplicates(profile, columns)]
     findings += check_order(profile, skipped)
     return tuple(sorted(_once(findings), key=lambda f: (SEVERITIES.index(f.severity), list(KINDS).index(f.kind))))
 

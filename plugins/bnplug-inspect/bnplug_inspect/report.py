@@ -150,11 +150,11 @@ class CheckReport:
         head = f"data = pd.{reader}({source!r}{written if reader == 'read_csv' else ''})"
         if not self.source:
             head = f"data = X.assign(**{{{self.target!r}: y}})" if self.target else "data = X.copy()"
-            if self._all("missing"):
-                head += f".replace({self._all('missing')!r}, None)"
         code = ["import bnplug", "import pandas as pd", "", head, *lines]
         if self.target is None:
             return "\n".join([*code, f"data = data.drop(columns={self.drop!r})"] if self.drop else code)
+        leaks = [f.column for f in self.findings if f.kind == "leak" and f.fix.drop]
+        code += [f"# {name!r} determines the class. Keep it only if it is known before the class." for name in leaks]
         rules = "".join(f", {name}={value!r}" for name, value in self.rules.items()).removeprefix(", ")
         return "\n".join(
             [
@@ -182,7 +182,7 @@ class CheckReport:
 
     def command_line(self) -> str:
         """Return the fixes as options of ``bnplug fit``; empty if there is nothing that options can repair."""
-        if not self.target or not (self.missing or self.drop or self.rules or self._decimal()):
+        if not self.source or not self.target or not (self.missing or self.drop or self.rules or self._decimal()):
             return ""
         options = self._read_options()
         words = ["bnplug", "fit", *(self.source or ("data.csv",)), "--target", self.target]
