@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from bnplug.table.inspection import determines_class
 from bnplug.typing import FloatArray, IntArray
@@ -23,7 +24,7 @@ _LOG_CHANCE = math.log(1e-6)
 # A column nearly determines the class with this share of the errors of the prior, and this share of rows right.
 _NEARLY, _NEARLY_RIGHT, _FEWEST_NEARLY = 0.1, 0.97, 100
 # Numbers are cut by a tree with so many leaves of at least so many rows.
-_LEAVES_PER_CLASS, _LEAST_LEAF = 4, 5
+_LEAVES_PER_CLASS, _LEAST_LEAF, _FIRST_ROWS = 4, 5, 4000
 # Pairs are searched among columns with few states; numbers have this many bins.
 _MOST_STATES_OF_PAIR, _BINS, _MOST_PAIRS, _SCREENED = 12, 8, 100_000, 500
 _PAIR_RIGHT, _BETTER_THAN_ONE = 0.98, 5.0
@@ -87,16 +88,28 @@ def check_leaks(profile: Profile, columns: Sequence[SampledColumn], skipped: set
 def _by_class(column: SampledColumn, classes: IntArray, known: Any, n_classes: int) -> FloatArray:
     """Return the number of rows of each state, or of each interval of numbers, and class."""
     codes, n_states = column.codes[known], column.n_states
-    if column.numbers is not None and n_states > _MOST_STATES_OF_PAIR:
-        values = column.numbers[known]
-        present = ~np.isnan(values)
-        codes, n_states = np.zeros(len(values), dtype=np.int64), 1
-        if present.any():
-            leaves = min(_LEAVES_PER_CLASS * n_classes, 64)
-            tree = DecisionTreeClassifier(max_leaf_nodes=max(leaves, 2), min_samples_leaf=_LEAST_LEAF, random_state=0)
-            tree.fit(values[present, None], classes[present])
-            codes[present], n_states = 1 + tree.apply(values[present, None]), 2 + tree.tree_.node_count
-    return _table(codes, n_states, classes, n_classes)
+    if column.numbers is None or n_states <= _MOST_STATES_OF_PAIR:
+        return _table(codes, n_states, classes, n_classes)
+    values = column.numbers[known]
+    present = ~np.isnan(values)
+    if not present.any():
+        return _table(np.zeros(len(values), dtype=np.int64), 1, classes, n_classes)
+    inputs, labels = values[present, None], classes[present]
+    for step in (max(len(labels) // _FIRST_ROWS, 1), 1):
+        tree = _tree(inputs[::step], labels[::step], n_classes)
+        codes, n_states = np.zeros(len(values), dtype=np.int64), 2 + tree.tree_.node_count
+        codes[present] = 1 + tree.apply(inputs)
+        counts = _table(codes, n_states, classes, n_classes)
+        # Only a tree that is nearly right is worth growing from all rows.
+        if step == 1 or _right(counts) < _NEARLY_RIGHT * len(classes) - _LEAST_LEAF * n_states:
+            break
+    return counts
+
+
+def _tree(inputs: FloatArray, labels: IntArray, n_classes: int) -> DecisionTreeClassifier:
+    leaves = max(min(_LEAVES_PER_CLASS * n_classes, 64), 2)
+    tree = DecisionTreeClassifier(max_leaf_nodes=leaves, min_samples_leaf=_LEAST_LEAF, random_state=0)
+    return tree.fit(inputs, labels)
 
 
 def _table(codes: IntArray, n_states: int, classes: IntArray, n_classes: int) -> FloatArray:
@@ -258,7 +271,8 @@ def _correlated(columns: Sequence[SampledColumn]) -> Iterator[tuple[str, str, fl
         if holes.to_numpy().any():
             # Missing cells of one column are filled in by its mean; columns with other gaps are hardly copies.
             table = table.fillna(table.mean())
-        with np.errstate(invalid="ignore", divide="ignore"):
+        # Threads would cost more than they save.
+        with np.errstate(invalid="ignore", divide="ignore"), threadpool_limits(1):
             best = np.fmax(best, np.abs(np.nan_to_num(np.corrcoef(table.to_numpy(), rowvar=False))))
     for i, j in combinations(range(len(columns)), 2):
         if best[i, j] >= _CORRELATED:
