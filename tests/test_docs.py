@@ -18,8 +18,8 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
-import networkx as nx
 import click
+import networkx as nx
 import pytest
 from click.testing import CliRunner
 
