@@ -239,7 +239,7 @@ def leak_fine(d):
 
 
 def leak_pair(d):
-    """The class is the sum of two columns, modulo the number of classes; neither is informative alone."""
+    """The remainder of the sum of two columns is the class; neither is informative alone."""
     k = len(d.labels)
     first = d.rng.integers(0, k, len(d.frame))
     left = d.add("key_in", np.array(["r", "s", "t"], dtype=object)[first])

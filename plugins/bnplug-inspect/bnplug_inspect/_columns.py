@@ -10,7 +10,7 @@ import pandas as pd
 
 from bnplug.typing import FloatArray
 from bnplug_inspect._profile import ColumnProfile, Profile
-from bnplug_inspect._text import _rows, _share
+from bnplug_inspect._text import rows_text, share_text
 from bnplug_inspect.findings import Finding, Fix
 
 # An identifier has this share of distinct values, and at least this many.
@@ -37,12 +37,12 @@ def check_distinct(profile: ColumnProfile, sample: pd.Series[Any], is_disguised:
         return Finding("constant", (name,), "low", "no value at all", "Leave it out.", Fix(drop=(name,)))
     if len(profile.numbers) + len(profile.texts) == 1:
         value = [*profile.texts.index, *profile.numbers.index][0]
-        holes = f", or missing in {_rows(profile.n_missing)}" if profile.n_missing else ""
+        holes = f", or missing in {rows_text(profile.n_missing)}" if profile.n_missing else ""
         return Finding("constant", (name,), "low", f"always {value!r}{holes}", "Leave it out.", Fix(drop=(name,)))
     n, distinct = len(present), int(present.nunique())
     if is_disguised or distinct < max(_FEWEST_DISTINCT, _HALF * n):
         return None
-    share = f"{_share(distinct, n)} of the values are distinct"
+    share = f"{share_text(distinct, n)} of the values are distinct"
     if profile.n_texts > profile.n_numbers:
         blanks = present.astype(str).str.strip().str.contains(" ", regex=False).mean()
         if distinct >= _NEARLY_ALL * n and blanks < _HALF:
@@ -90,7 +90,7 @@ def check_sentinels(profile: ColumnProfile) -> Iterator[Finding]:
         else:
             break
     if marked:
-        listed = ", ".join(f"{value:g} ({_rows(n)})" for value, n in marked.items())
+        listed = ", ".join(f"{value:g} ({rows_text(n)})" for value, n in marked.items())
         rest = f"all other numbers are between {values[low]:g} and {values[high - 1]:g}"
         texts = [f"{value:g}" for value in marked]
         line = (
@@ -130,8 +130,8 @@ def check_rare_states(profile: ColumnProfile, n_rows: int) -> Finding | None:
     rare = profile.texts[profile.texts < _FEWEST_ROWS_OF_STATE]
     if not len(rare):
         return None
-    shown = ", ".join(f"{str(state)[:40]!r} ({_rows(n)})" for state, n in rare.sort_index().items())
-    shown = shown if len(rare) <= 5 else f"{len(rare):,} of {n_states:,} states, {_rows(rare.sum())} together"
+    shown = ", ".join(f"{str(state)[:40]!r} ({rows_text(n)})" for state, n in rare.sort_index().items())
+    shown = shown if len(rare) <= 5 else f"{len(rare):,} of {n_states:,} states, {rows_text(rare.sum())} together"
     advice = "Their probabilities will come from smoothing. Join them, or pass min_frequency to pool them."
     rules = {"min_frequency": _FEWEST_ROWS_OF_STATE}
     return Finding("rare-states", (profile.name,), "low", f"states with few rows: {shown}", advice, Fix(rules=rules))

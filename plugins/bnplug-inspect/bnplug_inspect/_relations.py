@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from bnplug.table.inspection import determines_class
 from bnplug.typing import FloatArray, IntArray
 from bnplug_inspect._profile import Profile
-from bnplug_inspect._text import _rows
+from bnplug_inspect._text import rows_text
 from bnplug_inspect.findings import Finding, Fix
 
 # A relation is reported if its probability by chance is at most this, divided by the number of relations.
@@ -136,11 +136,13 @@ def _leak(name: str, counts: FloatArray, shares: FloatArray, error: float, n_tes
     if pure and (determines_class(counts) or _right(counts) >= _PAIR_RIGHT * n):
         if _log_chance(counts, shares) > _LOG_CHANCE - math.log(n_tests):
             return None
-        evidence = f"it determines the class: in {_rows(n)}, each of {len(counts)} states or intervals has one class"
+        evidence = (
+            f"it determines the class: in {rows_text(n)}, each of {len(counts)} states or intervals has one class"
+        )
         severity = "high"
     elif n >= _FEWEST_NEARLY and error <= min(_NEARLY * base, 1 - _NEARLY_RIGHT):
         evidence = (
-            f"it nearly determines the class: by it alone, {1 - error:.1%} of {_rows(n)} are classified correctly"
+            f"it nearly determines the class: by it alone, {1 - error:.1%} of {rows_text(n)} are classified correctly"
         )
         severity = "medium"
     else:
@@ -178,7 +180,7 @@ def _leaking_pairs(
                 "leak",
                 (left, right),
                 "high",
-                f"together they determine the class: in {_rows(n)}, each of {len(counts)} pairs of states has one "
+                f"together they determine the class: in {rows_text(n)}, each of {len(counts)} pairs of states has one "
                 "class",
                 "If both are derived from the class, or recorded after the class was known, leave one of them out.",
             )
@@ -246,7 +248,7 @@ def _near_copies(columns: Sequence[SampledColumn]) -> Iterator[Finding]:
             continue
         wrong, by_prior = _disagreements(a, b, slice(None))
         if by_prior >= _FEWEST_COPIED and wrong <= min(_DISAGREE * len(a.codes), by_prior / 10):
-            yield _copy((a.name, b.name), f"one can be computed from the other except in {_rows(wrong)}")
+            yield _copy((a.name, b.name), f"one can be computed from the other except in {rows_text(wrong)}")
 
 
 def _disagreements(a: SampledColumn, b: SampledColumn, rows: slice) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import pandas as pd
 from bnplug.typing import FloatArray
 from bnplug_inspect._profile import Profile
 from bnplug_inspect._relations import SampledColumn
-from bnplug_inspect._text import _rows, _share
+from bnplug_inspect._text import rows_text, share_text
 from bnplug_inspect.findings import Finding, Fix
 
 # More equal rows than by chance: this many more, and at least this many.
@@ -44,7 +44,7 @@ def check_duplicates(profile: Profile, columns: Sequence[SampledColumn]) -> Iter
             "duplicates",
             (),
             "medium" if n >= 0.01 * profile.n_rows else "low",
-            f"{about}{_rows(n)} ({_share(n, profile.n_rows)}) repeat another row; by chance {expected:,.1g} would",
+            f"{about}{rows_text(n)} ({share_text(n, profile.n_rows)}) repeat another row; by chance {expected:,.0f} would",
             "Remove repeated rows, or keep them together when splitting: copies in training and test rows make scores "
             "too optimistic.",
             Fix(lines=("data = data.drop_duplicates()",)),
@@ -57,7 +57,7 @@ def check_duplicates(profile: Profile, columns: Sequence[SampledColumn]) -> Iter
             "contradictions",
             (),
             "medium",
-            f"{about}{_rows(n)} have the same features as a row of another class",
+            f"{about}{rows_text(n)} have the same features as a row of another class",
             "Find out which class is right: no model can predict both.",
         )
 
@@ -92,14 +92,14 @@ def check_classes(profile: Profile) -> Iterator[Finding]:
             "missing-class",
             (profile.target,),
             "medium",
-            f"{_rows(without)} ({_share(without, profile.n_rows)}) have no class",
+            f"{rows_text(without)} ({share_text(without, profile.n_rows)}) have no class",
             'Remove them, or learn from them too with missing="em".',
             Fix(lines=(f"data = data.dropna(subset=[{profile.target!r}])",)),
         )
     few = [i for i in range(len(rows)) if rows[i] < max(_FEWEST_OF_CLASS, _LEAST_PART * n / len(rows))]
     if few and len(rows) > 1:
         labels = list(profile.labels)
-        shown = ", ".join(f"{labels[i]!r} ({_rows(rows[i])}, {rows[i] / n:.1%})" for i in few[:5])
+        shown = ", ".join(f"{labels[i]!r} ({rows_text(rows[i])}, {rows[i] / n:.1%})" for i in few[:5])
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
         yield Finding(
             "imbalance",

@@ -81,7 +81,7 @@ def _check_numbers(profile: ColumnProfile, is_csv: bool, decimal: str) -> list[F
     n_distinct = len(profile.numbers) + sum(len(parts[part]) for part in disguised)
     severity = "high" if n_distinct >= _MANY_NUMBERS else "medium"
     fix = Fix(lines=_converted(profile.name, parts, is_csv))
-    share = f"{_share(n_numeric, profile.n_present)} of the cells are numbers"
+    share = f"{share_text(n_numeric, profile.n_present)} of the cells are numbers"
     findings = []
 
     def note(kind: str, evidence: str, advice: str, fix: Fix = fix) -> None:
@@ -92,7 +92,7 @@ def _check_numbers(profile: ColumnProfile, is_csv: bool, decimal: str) -> list[F
         as_read = Fix(missing=tuple(markers)) if is_csv else fix
         note("missing-marker", f"{share}; others: {_listed(rows, markers)}", advice, as_read)
     for part in disguised:
-        evidence = f"{_EVIDENCE[part]} in {_rows(counts[part])}, such as {_quoted(parts[part][0])}"
+        evidence = f"{_EVIDENCE[part]} in {rows_text(counts[part])}, such as {_quoted(parts[part][0])}"
         if part == "units":
             units = sorted({_number_and_unit(text)[1] for text in parts[part]})
             several = len(units) > 1 or profile.n_numbers > 0
@@ -107,7 +107,7 @@ def _check_numbers(profile: ColumnProfile, is_csv: bool, decimal: str) -> list[F
         note("numbers-in-text", f"{share}; others: {_listed(rows, parts['other'])}", advice)
     if not findings and profile.n_written and not profile.n_zeros and n_distinct >= _MANY_NUMBERS:
         severity = "medium"
-        note("numbers-in-text", f"{_rows(profile.n_written)} of numbers that are text", _ADVICE)
+        note("numbers-in-text", f"{rows_text(profile.n_written)} of numbers that are text", _ADVICE)
     return findings
 
 
@@ -176,7 +176,7 @@ def _converted(name: str, parts: Mapping[str, Sequence[str]], is_csv: bool) -> t
 
 def _check_dates(profile: ColumnProfile, formats: Sequence[Any]) -> list[Finding]:
     name = profile.name
-    listed = " and ".join(f"{known.name} ({known.example!r}, {_rows(known.rows)})" for known in formats)
+    listed = " and ".join(f"{known.name} ({known.example!r}, {rows_text(known.rows)})" for known in formats)
     patterns = [known.pattern for known in formats]
     if len(formats) == 1 and patterns == ["ISO8601"]:
         return []
@@ -231,7 +231,7 @@ def check_spellings(profile: ColumnProfile) -> Iterator[Finding]:
             "spelling",
             (profile.name,),
             "medium",
-            f"several spellings of one value, in {_rows(sum(rows[text] for text in forms))}: {listed}{more}",
+            f"several spellings of one value, in {rows_text(sum(rows[text] for text in forms))}: {listed}{more}",
             "Replace them by one spelling.",
             Fix(lines=(f"data[{profile.name!r}] = data[{profile.name!r}].replace({forms!r})",)),
         )
@@ -243,7 +243,7 @@ def check_spellings(profile: ColumnProfile) -> Iterator[Finding]:
             "spelling",
             (profile.name,),
             "low",
-            f"possible typing errors, in {_rows(sum(rows[text] for text in errors))}: {listed}{more}",
+            f"possible typing errors, in {rows_text(sum(rows[text] for text in errors))}: {listed}{more}",
             "Replace them if they are errors.",
             Fix(lines=(f"# data[{profile.name!r}] = data[{profile.name!r}].replace({errors!r})",)),
         )
@@ -323,11 +323,13 @@ def _plain(text: str) -> str:
 # Words of evidence.
 
 
-def _rows(n: float) -> str:
+def rows_text(n: float) -> str:
+    """Return a number of rows, such as "1 row" or "2,000 rows"."""
     return f"{int(n):,} {'row' if n == 1 else 'rows'}"
 
 
-def _share(part: float, whole: float) -> str:
+def share_text(part: float, whole: float) -> str:
+    """Return a share in percent; less than all is not 100%."""
     share = part / max(whole, 1)
     return f"{share:.1%}" if share > 0.99 and part < whole else f"{share:.0%}"
 
@@ -338,7 +340,7 @@ def _quoted(text: object) -> str:
 
 
 def _listed(rows: Mapping[str, int], texts: Sequence[str]) -> str:
-    shown = ", ".join(f"{_quoted(text)} ({_rows(rows[text])})" for text in texts[:_SHOWN])
+    shown = ", ".join(f"{_quoted(text)} ({rows_text(rows[text])})" for text in texts[:_SHOWN])
     return shown + (f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else "")
 
 

@@ -65,7 +65,8 @@ class CheckReport:
             return f"{size}: no findings"
         counts = Counter(finding.severity for finding in self.findings)
         listed = ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity])
-        return f"{size}: {len(self.findings)} findings ({listed})"
+        n = len(self.findings)
+        return f"{size}: {n} {'finding' if n == 1 else 'findings'} ({listed})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return the findings as a frame with the columns severity, kind, columns, evidence and advice."""

@@ -284,7 +284,7 @@ def test_the_report_in_all_forms():
     stored = json.loads(report.to_json())
     assert (stored["rows"], stored["columns"], stored["target"]) == (N, 3, "y")
     assert stored["findings"][0]["columns"] == ["x"]
-    assert str(report).startswith("400 rows, 3 columns: 1 findings (1 high)\n\nhigh    units: x\n")
+    assert str(report).startswith("400 rows, 3 columns: 1 finding (1 high)\n\nhigh    units: x\n")
     assert str(check(X[["w"]], Y)) == "400 rows, 2 columns: no findings"
     assert set(KINDS) >= {finding.kind for finding in report.findings}
 
