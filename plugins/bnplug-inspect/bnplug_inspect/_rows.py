@@ -44,7 +44,8 @@ def check_duplicates(profile: Profile, columns: Sequence[SampledColumn]) -> Iter
             "duplicates",
             (),
             "medium" if n >= 0.01 * profile.n_rows else "low",
-            f"{about}{rows_text(n)} ({share_text(n, profile.n_rows)}) repeat another row; by chance {expected:,.0f} would",
+            f"{about}{rows_text(n)} ({share_text(n, profile.n_rows)}) repeat another row; by chance {expected:,.0f} "
+            "would",
             "Remove repeated rows, or keep them together when splitting: copies in training and test rows make scores "
             "too optimistic.",
             Fix(lines=("data = data.drop_duplicates()",)),
