@@ -50,6 +50,7 @@ class Reading:
     kinds: dict[str, str] = field(default_factory=dict)
     sep: str = ","
     encoding: str | None = None
+    decimal: str = "."
 
     def frame(self, data: Path, known: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Read a file, or standard input; `known` are kinds of columns, by default "date" for dates in ISO 8601."""
@@ -76,6 +77,7 @@ class Reading:
             "missing": self.missing,
             "sep": self.sep,
             "encoding": self.encoding,
+            "decimal": self.decimal,
         }
 
     def in_batches(self, known: Mapping[str, str] | None) -> dict[str, Any]:
@@ -93,9 +95,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of a :class:`Reading`, which it gets as ``reading``."""
 
     @wraps(command)
-    def wrapped(*, na: Sequence[str], dtype: Sequence[str], sep: str, encoding: str | None, **others: Any) -> Any:
+    def wrapped(
+        *, na: Sequence[str], dtype: Sequence[str], sep: str, encoding: str | None, decimal: str, **others: Any
+    ) -> Any:
         kinds = dict(_name_and_kind(text) for text in dtype)
-        return command(reading=Reading(na, kinds, _SEPARATORS.get(sep, sep), encoding), **others)
+        return command(reading=Reading(na, kinds, _SEPARATORS.get(sep, sep), encoding, decimal), **others)
 
     options = [
         click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field."),
@@ -104,6 +108,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--sep", default=",", show_default=True, help="What separates the fields of a CSV file, or tab."),
         click.option("--encoding", help="The encoding of a CSV file.  [default: UTF-8]"),
+        click.option("--decimal", default=".", show_default=True, help="The decimal separator of a CSV file."),
     ]
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), wrapped)
 

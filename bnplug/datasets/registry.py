@@ -30,7 +30,7 @@ from bnplug.table.kinds import is_numeric
 _MANIFEST = "MANIFEST.csv"
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".parquet", ".pq")
 _OPENML = "openml:"
-_OF_FILES = ["text", "missing", "numbers", "sep", "encoding"]
+_OF_FILES = ["text", "missing", "numbers", "sep", "encoding", "decimal"]
 
 
 @dataclass(frozen=True)

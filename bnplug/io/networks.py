@@ -58,6 +58,8 @@ _MAX_PADDED_CELLS = 1_000_000
 _NUMBERS = re.compile(r"[0-9eE+.\s-]*+")
 
 _STEM_LENGTH = 40
+# The beginnings of labels of bins, which would otherwise become alike.
+_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
 class FileVariable(NamedTuple):
@@ -187,6 +189,9 @@ def _stand_ins(
 
 def _stem(text: str, safe: SafeText) -> str:
     """Return an identifier that resembles `text`: letters without accents, keywords capitalized."""
+    compared = re.match("[<>]=?", text)
+    if compared is not None:
+        text = f"{_COMPARISONS[compared[0]]}_{text[compared.end() :].strip()}"
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     stem = re.sub(rf"[^A-Za-z0-9_{re.escape(safe.marks)}]+", "_", ascii_text)[:_STEM_LENGTH].strip("_") or "x"
     stem = _KEYWORD.sub(lambda match: match[0].capitalize(), stem)

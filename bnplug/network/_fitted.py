@@ -102,7 +102,7 @@ class FittedNetwork(Composite):
         if codes is not None:
             return codes
         frame = named_frame(self, X)
-        encoder.check_names(frame, self.target_)
+        frame = encoder.known_columns(frame, self.target_)
         if len(frame) == 0:
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return encoder.encode(frame, self.schema_, self.unseen)

@@ -177,10 +177,11 @@ class CsvRows:
         numbers: Sequence[str] = (),
         sep: str = ",",
         encoding: str | None = None,
+        decimal: str = ".",
         dates: Sequence[str] | None = (),
         batch_rows: int = BATCH_ROWS,
     ) -> None:
-        self._file = _DataFile(path, sep, encoding)
+        self._file = _DataFile(path, sep, encoding, decimal)
         with_nan = [*_EMPTY, *missing, *_NAN]
         self._batch_rows = batch_rows
         header = self._file.header()

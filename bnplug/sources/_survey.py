@@ -18,6 +18,7 @@ from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, is_component
 from bnplug.sources._streaming import CATEGORIES, NOTHING, Batch, DataFiles, SeenKinds, note_kinds
 from bnplug.sources._summaries import NO_ROWS, Labels, NumberSummary, StateSummary, TimeSummary, counted, renumbered
+from bnplug.sources.files import _separator_hint
 from bnplug.table._cells import Cells, Seen
 from bnplug.table._checks import CONTAINERS, check_sum, refuse, weight_numbers
 from bnplug.table._columns import is_named_like_identifier
@@ -50,7 +51,8 @@ class TableSpec:
         named = [("target", self.target), ("sample_weight", self.sample_weight or self.target)]
         for what, name in [*named, *(("columns", name) for name in self.columns or ())]:
             if name not in files.names:
-                hint = f"{did_you_mean(name, files.names)} The columns are {files.names}"
+                near = _separator_hint(files.names) or did_you_mean(name, files.names)
+                hint = f"{near} The columns are {files.names}"
                 raise ValueError(f"{files.paths[0]}: {what} names {name!r}, which is not a column.{hint}")
         used = {self.target, self.sample_weight}
         names = [name for name in files.names if name not in used and (self.columns is None or name in self.columns)]

@@ -45,6 +45,7 @@ def read_data(
     numbers: Iterable[str] = (),
     sep: str = ",",
     encoding: str | None = None,
+    decimal: str = ".",
 ) -> pd.DataFrame:
     """Read a CSV or Parquet file.
 
@@ -68,13 +69,15 @@ def read_data(
         The field separator of a CSV file.
     encoding : str, optional
         The encoding of a CSV file; by default UTF-8.
+    decimal : str
+        The decimal separator of numbers in a CSV file.
 
     Raises
     ------
     ValueError
         If the file cannot be read; the message names it.
     """
-    file = _DataFile(source, sep, encoding)
+    file = _DataFile(source, sep, encoding, decimal)
     with _naming(file):
         if file.is_parquet:
             frame = pd.read_parquet(file.open())
@@ -128,6 +131,7 @@ class _DataFile:
     source: str | Path | bytes
     sep: str = ","
     encoding: str | None = None
+    decimal: str = "."
 
     @property
     def name(self) -> str:
@@ -159,7 +163,8 @@ class _DataFile:
 
     def read(self, **options: Any) -> Any:
         """Read CSV, without the default missing values of pandas."""
-        return pd.read_csv(self.open(), sep=self.sep, encoding=self.encoding, keep_default_na=False, **options)
+        options |= {"sep": self.sep, "encoding": self.encoding, "decimal": self.decimal, "keep_default_na": False}
+        return pd.read_csv(self.open(), **options)
 
     def header(self) -> list[str]:
         """Return the names of the columns as written; raise a ``ValueError`` if the first row is longer."""

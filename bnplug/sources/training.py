@@ -74,9 +74,9 @@ def encode_training(
         For files: a folder that keeps the coded table. It is used again as long as the files and the options are the
         same. By default the table is in a temporary folder, which is removed with the last reference to the table.
     csv : dict, optional
-        For files: how CSV is read. ``sep``, ``encoding``, ``missing`` (texts that stand for a missing value), ``text``
-        and ``numbers`` (columns that are text, or numbers, whatever they look like), ``dates`` (columns of points in
-        time; by default features in which all values are ISO 8601).
+        For files: how CSV is read. ``sep``, ``encoding``, ``decimal``, ``missing`` (texts that stand for a missing
+        value), ``text`` and ``numbers`` (columns that are text, or numbers, whatever they look like), ``dates``
+        (columns of points in time; by default features in which all values are ISO 8601).
     client : distributed.Client, optional
         For Dask; by default the client that was created last.
     n_jobs : int, optional

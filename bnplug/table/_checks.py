@@ -176,13 +176,6 @@ def is_large(state: object) -> bool:
     return isinstance(state, int | float) and abs(state) >= FIRST_INEXACT
 
 
-def text_among_numbers(states: Sequence[object]) -> str | None:
-    """Return the first text that is no number if most of ten or more states are numbers, with decimal commas or not."""
-    odd = [state for state in states if isinstance(state, str) and not re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+", state)]
-    commas = sum(re.fullmatch("[+-]?[0-9]+,[0-9]+", state) is not None for state in odd)
-    return odd[0] if odd and len(states) >= max(10, 5 * (len(odd) - commas)) else None
-
-
 def report_inexact(names: Sequence[str]) -> None:
     """Warn about discrete columns of large whole numbers that are floats, if there are any."""
     if names:

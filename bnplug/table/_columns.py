@@ -12,9 +12,10 @@ import pandas as pd
 
 from bnplug.errors import AmbiguousValueWarning, PooledStatesWarning, UselessColumnWarning, did_you_mean, warn_outside
 from bnplug.table._cells import Cells, Seen, cells_of, count_rows, missing_text, rows_by_number, similar_text, unlike
-from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact, text_among_numbers
+from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact
 from bnplug.table._dates import all_parts, varying, zone_of
 from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
+from bnplug.table.inspection import DateFormat, NumericText, date_formats, numeric_text
 from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _listed_columns, _unsupported, column_kind
 from bnplug.table.rules import ColumnRules
 from bnplug.typing import FloatArray, IntArray
@@ -42,8 +43,8 @@ MANY_STATES, FEW_ROWS, FEW_TELLING_ROWS, CHANCE = 30, 30, 10, 0.001
 # The name of the state of rare values, made longer if a state has that name.
 OTHER = "other"
 
-# A warning about pooled states names this many columns.
-_SHOWN = 10
+# A warning names this many columns, and this many values of a column.
+_SHOWN, _SHOWN_TEXTS = 10, 5
 
 #: Why a column is left out.
 EMPTY, IDENTIFIER, MANY, NUMBERED, UNCOUNTED = (
@@ -75,6 +76,8 @@ class ColumnPlan:
     whole: dict[str, tuple[State, ...]] = field(default_factory=dict)
     pooled: dict[str, tuple[State, ...]] = field(default_factory=dict)
     cells: dict[str, Cells] = field(default_factory=dict)
+    numeric_text: dict[str, NumericText] = field(default_factory=dict)
+    mixed_dates: dict[str, list[DateFormat]] = field(default_factory=dict)
 
 
 def plan_columns(data: pd.DataFrame | Mapping[str, Seen], rules: ColumnRules, binned: bool = True) -> ColumnPlan:
@@ -105,7 +108,7 @@ def plan_columns(data: pd.DataFrame | Mapping[str, Seen], rules: ColumnRules, bi
     plan.names = tuple(name for name in plan.cells if name not in plan.left_out)
     _leave_out(plan, rules, problems)
     report_inexact([name for name, column in plan.coded.items() if any(map(is_inexact, column.states))])
-    _report_ambiguous(plan.coded)
+    _report_ambiguous(plan)
     spared = named | set(rules.states or ())
     _pool(plan, rules, spared if binned else spared | numbers.keys())
     return plan
@@ -191,6 +194,8 @@ def _plan_column(
         reason = _useless_states(codes, len(values), strict, cells.repeats)
         if reason != EMPTY and name in named:
             reason = None
+        else:
+            _note_text(name, list(values), rows_by_number(codes, cells.repeats, len(values)), plan)
         if reason is None:
             try:
                 plan.coded[name] = coded(cells.column, codes, values)
@@ -203,6 +208,16 @@ def _plan_column(
             f"column {name!r} contains whole numbers that are too large for floats to tell apart; convert the column "
             "to text, or subtract its smallest number"
         )
+
+
+def _note_text(name: str, values: Sequence[object], rows: FloatArray, plan: ColumnPlan) -> None:
+    """Note a column of text that is mostly numbers, or dates in several formats."""
+    numbers = numeric_text(values, rows)
+    if numbers is not None:
+        plan.numeric_text[name] = numbers
+    formats = date_formats(values, rows)
+    if len(formats) > 1:
+        plan.mixed_dates[name] = formats
 
 
 def _useless_numbers(name: str, cells: Cells, values: FloatArray) -> str | None:
@@ -258,11 +273,11 @@ def _leave_out(plan: ColumnPlan, rules: ColumnRules, problems: list[str]) -> Non
         )
 
 
-def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
+def _report_ambiguous(plan: ColumnPlan) -> None:
     """Warn about states that are probably the same value, or that files do not keep apart."""
+    columns, odd = plan.coded, plan.numeric_text
     twice = {name: pair for name, column in columns.items() if (pair := _same_text(column.states)) is not None}
     similar = {name: pair for name, column in columns.items() if (pair := similar_text(column.states)) is not None}
-    odd = {name: text for name, column in columns.items() if (text := text_among_numbers(column.states)) is not None}
     gaps = {
         name: found for name, column in columns.items() if name not in odd and (found := missing_text(column.states))
     }
@@ -280,10 +295,12 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
             f"{other!r}; they are separate states. If they mean the same, replace one by the other"
         )
     if odd:
-        messages.append(
-            f"columns {list(odd)} are text, but most of their values are numbers, unlike {next(iter(odd.values()))!r}; "
-            "each value is a separate state. If they measure something, convert them, and make other text missing"
-        )
+        shown = [_numbers_in_text(name, mixed) for name, mixed in list(odd.items())[:_SHOWN]]
+        others = f". Text in {len(odd) - _SHOWN} more columns is mostly numbers" if len(odd) > _SHOWN else ""
+        messages.append(". ".join(shown) + others)
+    for name, formats in list(plan.mixed_dates.items())[:_SHOWN]:
+        listed = " and ".join(f"{known.name} ({known.example!r}, {known.rows:,} rows)" for known in formats)
+        messages.append(f"column {name!r} has dates in several formats: {listed}. Rewrite all as YYYY-MM-DD")
     if gaps:
         texts = list(dict.fromkeys(text for found in gaps.values() for text in found))
         messages.append(
@@ -292,6 +309,28 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
         )
     if messages:
         warn_outside(". Also, ".join(messages), AmbiguousValueWarning)
+
+
+def _numbers_in_text(name: str, mixed: NumericText) -> str:
+    """Return the message about a column of text that is mostly numbers."""
+    others = [f"{text!r} ({rows:,} {'row' if rows == 1 else 'rows'})" for text, rows in mixed.others[:_SHOWN_TEXTS]]
+    more = len(mixed.others) - len(others)
+    # 99.9% are not all.
+    percent = min(round(100 * mixed.share), 99 if mixed.others else 100)
+    message = f"{percent}% of the cells of {name!r} are numbers"
+    if mixed.comma is not None:
+        message += f", some with decimal commas, such as {mixed.comma!r}: pass decimal=',' (--decimal ,)"
+    if mixed.thousands is not None:
+        message += f", some with commas between thousands, such as {mixed.thousands!r}: remove the commas"
+    if not others:
+        return f"{message}. Each value is a separate state"
+    others += [f"and {more:,} more"] if more > 0 else []
+    message += f"; the others: {', '.join(others)}. Each value is a separate state. "
+    if more > 0:
+        return f"{message}Convert the column to numbers, or name it in categorical_features"
+    texts = [text for text, _ in mixed.others]
+    options = " ".join(f"--na {text!r}" for text in texts)
+    return f"{message}If they mean that the value is missing, pass na_values={texts} ({options})"
 
 
 def _pool(plan: ColumnPlan, rules: ColumnRules, spared: set[str]) -> None:

@@ -12,13 +12,10 @@ import pandas as pd
 from bnplug.errors import TargetLeakageWarning, UnseenValueWarning, warn_outside
 from bnplug.table.coding import factorize
 from bnplug.table.frames import collected, is_polars
+from bnplug.table.inspection import determines_class
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
-# A state in fewer rows may occur with a single class by chance.
-_FEWEST_ROWS = 5
-# In fewer rows, states may correspond to the classes one to one by chance.
-_FEWEST_ROWS_OF_COPY = 20
 # A warning names this many columns, and this many categories of each.
 _SHOWN = 5
 
@@ -64,7 +61,7 @@ def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
     families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
     counts = table.sum(count_rows, families) if families else []
     pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
-    leaking = [table.names[v] for v in few if _determines(pairs[v])]
+    leaking = [table.names[v] for v in few if determines_class(pairs[v])]
     if len(leaking) == 1:
         what, its, it_was, it = f"feature {leaking[0]!r} determines", "its", "it was", "it"
     else:
@@ -104,20 +101,3 @@ def _listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence, the first few if there are many."""
     others = [f"and {len(words) - _SHOWN} more"] if len(words) > _SHOWN else []
     return ", ".join([*words[:_SHOWN], *others])
-
-
-def _determines(counts: FloatArray) -> bool:
-    """Return whether each state occurs with a single class, by the number of rows of each state and class.
-
-    There are at most √n states, where n is the number of rows, and at least two states with different classes are in
-    at least 5 rows each; or states and classes correspond one to one, and n is at least 20 and twice their number.
-    """
-    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    n_states, n_classes = counts.shape
-    if n_classes < 2 or np.count_nonzero(counts) > n_states:
-        return False
-    n_rows = counts.sum()
-    if n_states == n_classes and n_rows >= max(_FEWEST_ROWS_OF_COPY, 2 * n_classes):
-        return True
-    frequent = counts[counts.sum(axis=1) >= _FEWEST_ROWS]
-    return bool(n_states**2 <= n_rows and np.count_nonzero(frequent.any(axis=0)) > 1)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import has_fit_parameter
 
-from bnplug.errors import MissingColumnWarning, warn_outside
+from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 from bnplug.table._cells import Seen, unlike
 from bnplug.table._checks import are_inexact, is_large, read_only, refuse, report_inexact, to_decimals
@@ -175,18 +175,23 @@ class ColumnEncoder:
             columns[name] = column if label is None else column.remove_categories([label])
         return columns
 
-    def check_names(self, frame: pd.DataFrame, target: str) -> None:
-        """Raise a ``ValueError`` for columns that training did not have, and warn about absent ones."""
+    def known_columns(self, frame: pd.DataFrame, target: str) -> pd.DataFrame:
+        """Return the columns that training had; warn about others and absent ones, or raise if training had none."""
         known = {*self.columns, *self.names}
         unknown = [name for name in frame.columns if name not in known]
         if unknown:
             hint = f" ({target!r} is the class)" if target in unknown else ""
-            raise ValueError(f"columns {unknown} were not in the training data{hint}, which had {list(self.columns)}")
+            message = f"columns {unknown} were not in the training data{hint}"
+            if len(unknown) == frame.shape[1]:
+                raise ValueError(f"{message}, which had {list(self.columns)}")
+            warn_outside(f"{message}; they are ignored", BnplugWarning)
+            frame = frame[[name for name in frame.columns if name in known]]
         present = set(frame.columns)
         used = [name for name in self.columns if name not in self.left_out]
         absent = [name for name in used if not {name, *self.dates.get(name, {}).values()} & present]
         if absent:
             warn_outside(f"columns {absent} are absent; they are marginalized", MissingColumnWarning)
+        return frame
 
     def encode_evidence(self, evidence: Mapping[str, Any], schema: Table) -> dict[str, int]:
         """Return the code of each value in `evidence`, by name; unseen values are errors."""

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 from sklearn.utils.estimator_checks import check_estimator
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning
+from bnplug import BayesianNetworkClassifier, BnplugWarning, MissingColumnWarning, UnseenValueWarning
 from bnplug.datasets import iris, tic_tac_toe
 from bnplug.model.log_tables import LogTables
 
@@ -165,10 +165,12 @@ def test_columns_are_matched_by_name(mixed):
     with pytest.warns(MissingColumnWarning, match=r"\['city'\] are absent"):
         absent = model.predict_proba(X.drop(columns="city"))
     assert absent == pytest.approx(model.predict_proba(X.assign(city=None)))
-    with pytest.raises(ValueError, match=r"\['shoe'\] were not in the training data"):
-        model.predict(X.assign(shoe=42))
-    with pytest.raises(ValueError, match="'risk' is the class"):
-        model.predict(X.assign(risk=y))
+    with pytest.warns(BnplugWarning, match=r"\['shoe'\] were not in the training data; they are ignored"):
+        assert (model.predict_proba(X.assign(shoe=42)) == expected).all()
+    with pytest.warns(BnplugWarning, match="'risk' is the class"):
+        assert (model.predict_proba(X.assign(risk=y)) == expected).all()
+    with pytest.raises(ValueError, match=r"\['shoe'\] were not in the training data, which had"):
+        model.predict(pd.DataFrame({"shoe": [42, 43]}))
 
 
 def test_an_array_must_have_the_width_of_training():

@@ -196,3 +196,12 @@ def test_large_numbers_beside_empty_fields_stay_distinct(tmp_path, options):
     assert bnplug.load(tmp_path / "model").schema_.states["key"] == (-5, first, first + 1)
     told = pd.read_csv(io.StringIO(run("predict", tmp_path / "model", tmp_path / "rows.csv", *options).stdout))
     assert told["y"][:4].tolist() == ["a", "b", "a", "b"]
+
+
+def test_decimal_commas_are_read_by_an_option(tmp_path):
+    rows = pd.DataFrame({"x": [f"{i},5" for i in range(40)], "n": [1, 2] * 20, "y": [*"pq"] * 20})
+    rows.to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    options = ["--sep", ";", "--decimal", ","]
+    assert run("fit", tmp_path / "rows.csv", "--target", "y", *options, "-o", tmp_path / "m").exit_code == 0
+    assert bnplug.load(tmp_path / "m").encoder_.numeric == ("x",)
+    assert run("evaluate", tmp_path / "m", tmp_path / "rows.csv", *options).exit_code == 0

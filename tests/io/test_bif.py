@@ -96,6 +96,13 @@ def test_label_that_pyagrum_refuses_has_a_stand_in_and_a_property():
     assert "{ _1.5, _-1.5 };\n    property bnplug_states = float:1.5,float:-1.5 ;" in format_bif(tables)
 
 
+def test_labels_of_bins_stay_readable():
+    """The first and the last bin have stand-ins that say which they are."""
+    text = format_bif(random_tables(["c", "age"], {"c": ["no", "yes"], "age": ["<=23", "23..69", ">69"]}, {}))
+    assert "{ le_23, _23..69, gt_69 };" in text
+    assert parse_tables(text, "bif").states["age"] == ("<=23", "23..69", ">69")
+
+
 def test_one_state_variable_gets_an_impossible_second_state():
     tables = random_tables(["c", "x"], {"c": ["all"], "x": [0, 1]}, {"x": ("c",)})
     text = format_bif(tables)

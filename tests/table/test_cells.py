@@ -82,7 +82,7 @@ def test_one_state_or_one_class_tells_nothing():
     assert not tells(Coded(np.full(9, -1), ("a", "b")), np.arange(9) % 2)
 
 
-@pytest.mark.filterwarnings("ignore:columns .'code'. are text, but most")
+@pytest.mark.filterwarnings("ignore:99% of the cells of 'code' are numbers")
 def test_whole_numbers_that_became_floats_are_in_the_state_of_their_text():
     rng = np.random.default_rng(3)
     number = rng.choice(80, 3000, p=np.r_[np.full(40, 0.95 / 40), np.full(40, 0.05 / 40)])

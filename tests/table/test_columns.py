@@ -409,9 +409,17 @@ NUMERALS = [f"{i / 10}" for i in range(360, 375)]
 @pytest.mark.parametrize(
     ("cells", "odd"),
     [
-        ([*NUMERALS[:14], "-"], "'-'"),
-        ([numeral.replace(".", ",") for numeral in NUMERALS], "'36,0'"),
-        ([f"0{i}" for i in range(14)] + ["1A"], "'1A'"),
+        (
+            [*NUMERALS[:14], "-"],
+            "93% of the cells of 'temp' are numbers; the others: '-' (4 rows). Each value is a separate state. If they "
+            "mean that the value is missing, pass na_values=['-'] (--na '-')",
+        ),
+        (
+            [numeral.replace(".", ",") for numeral in NUMERALS],
+            "100% of the cells of 'temp' are numbers, some with decimal commas, such as '36,0': pass decimal=',' "
+            "(--decimal ,). Each value is a separate state",
+        ),
+        ([f"0{i}" for i in range(14)] + ["1A"], "93% of the cells of 'temp' are numbers; the others: '1A' (4 rows). "),
         ([f"0{i}" for i in range(15)], None),
         (["1", "2", "3", "4", "more"] * 3, None),
         ([f"{i} kg" for i in range(15)], None),
@@ -430,7 +438,7 @@ def test_a_warning_names_columns_of_text_whose_values_are_mostly_numbers(tmp_pat
     messages = [str(own.message) for own in caught if own.category is bnplug.AmbiguousValueWarning]
     assert len(messages) == (odd is not None)
     if odd is not None:
-        assert f"columns ['temp'] are text, but most of their values are numbers, unlike {odd};" in messages[0]
+        assert messages[0].startswith(odd)
 
 
 @pytest.mark.parametrize("way", ["memory", "file"])
