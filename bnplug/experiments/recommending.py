@@ -36,7 +36,7 @@ _MEASURES |= {"accuracy": True, "balanced_accuracy": True, "auc": True}
 _CHOSEN = ("structure", "parameters", "discretizer")
 
 # Candidates are tried on few rows and columns, then on more, as long as a trial takes a small share of the time left.
-_TRIAL_ROWS, _TRIAL_COLUMNS, _TRIAL_SHARE = (250, 1000, 4000, 16000), 20, 0.05
+_TRIAL_ROWS, _TRIAL_COLUMNS, _TRIAL_SHARE = (250, 1000, 4000, 16000), 20, 0.1
 
 # The fewest rows on which candidates are compared, if the data have more.
 _FEWEST_ROWS = 2000
@@ -104,8 +104,8 @@ def recommend(
         ``BayesianNetworkClassifier()``, and ``"naive Bayes"`` the same with the structure `nb`. By default, these two,
         ``"TAN-LOO"`` and ``"mixture"``; what is not installed is omitted.
     cv : int or splitter
-        The number of stratified folds, or a splitter of scikit-learn. Rows without a class, and rows that are the only
-        ones of their class, are training rows in all folds.
+        The number of stratified folds, or a splitter of scikit-learn without groups, for which rows are not omitted to
+        save time. Rows without a class, and rows that are the only ones of their class, are training rows in all folds.
     sample_weight : array-like, optional
         Weights of rows, in fits and in scores.
     random_state : int
@@ -131,19 +131,18 @@ def recommend(
     >>> import bnplug
     >>> from bnplug.datasets import iris
     >>> model = bnplug.recommend(*iris(), time_limit=None, candidates=["naive Bayes", "default"], scoring="accuracy")
-    Mean accuracy in 5 folds of 150 rows: naive Bayes 0.9467, default 0.9467.
+    Mean accuracy over 5 folds (150 rows): naive Bayes 0.9467, default 0.9467.
     Chosen: naive Bayes, the best and the simplest.
     All candidates were compared on all rows.
     """
     trials = _Trials(X, y, sample_weight, random_state, time_limit, _scorer(scoring, params), params)
-    entries = _entries(candidates, {**params, "random_state": random_state, "n_jobs": n_jobs})
+    entries = _entries(candidates, params, {"random_state": random_state, "n_jobs": n_jobs})
     fallback = next((entry for entry in entries if entry.name == _FALLBACK), entries[0])
     if time_limit is not None:
         for entry in [fallback, *(entry for entry in entries if entry is not fallback)]:
             trials.try_out(entry, fallback)
-    n_rows = trials.plan(entries, fallback, cv if isinstance(cv, int) else 5)
-    splits = trials.splits(n_rows, cv)
-    trials.cross_validate(entries, fallback, splits)
+    n_rows = trials.plan(entries, fallback, cv)
+    trials.cross_validate(entries, fallback, trials.splits(n_rows, cv))
     chosen, table = _choose(entries, fallback, trials, n_rows)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     model = clone(chosen.model).fit(X, y, **weights)
@@ -153,13 +152,14 @@ def recommend(
     return model
 
 
-def _entries(names: Sequence[str], params: dict[str, Any]) -> list[_Candidate]:
-    """Return the candidates; those by default that are not installed or lack a parameter have a reason."""
+def _entries(names: Sequence[str], params: dict[str, Any], common: dict[str, Any]) -> list[_Candidate]:
+    """Return the candidates, with the `common` parameters that they have; a default one may not be available."""
     if isinstance(names, str) or not names:
         raise ValueError(f"candidates={names!r} is not a list of names, such as {list(_CANDIDATES)}")
     chosen = [name for name in _CHOSEN if name in params]
     if chosen:
-        raise TypeError(f"recommend chooses {chosen}; describe compositions as candidates, such as 'kdb(k=1)+backoff'")
+        hint = "leave them out, or write compositions as candidates, such as 'kdb(k=1)+backoff'"
+        raise TypeError(f"{', '.join(chosen)}: recommend chooses them; {hint}")
     check_parameters("a candidate", BayesianNetworkClassifier, params)
     entries = []
     for name in dict.fromkeys(names):
@@ -169,6 +169,8 @@ def _entries(names: Sequence[str], params: dict[str, Any]) -> list[_Candidate]:
                 entry.model = BayesianNetworkClassifier(**({} if name == _FALLBACK else {"structure": "nb"}), **params)
             else:
                 entry.model = make_classifier(name, **params)
+            known = entry.model.get_params(deep=False)
+            entry.model.set_params(**{key: value for key, value in common.items() if key in known})
         except (UnknownMethodError, TypeError) as error:
             if name not in _CANDIDATES:
                 raise
@@ -285,8 +287,8 @@ class _Trials:
         steps += [(rows, columns) for rows in _TRIAL_ROWS if rows in (first, min(rows, self.n_rows - 1))]
         expected = 0.0
         for number, (n_rows, n_columns) in enumerate(steps):
-            small = n_rows == first
-            if small and entry is not fallback and expected > self.left - fallback.expected(self.n_rows):
+            small, needed = n_rows == first, fallback.expected(self.n_rows)
+            if small and entry is not fallback and expected > self.left - (needed if needed < self.left else 0.0):
                 entry.reason = "there was no time to try it"
             if entry.reason or not (small or expected < _TRIAL_SHARE * self.left):
                 return
@@ -297,21 +299,21 @@ class _Trials:
                 # Pairs of columns are counted.
                 expected = entry.seconds[len(rows)] * more_rows / n_rows * (more_columns / n_columns) ** 2
 
-    def plan(self, entries: list[_Candidate], fallback: _Candidate, n_folds: int) -> int:
+    def plan(self, entries: list[_Candidate], fallback: _Candidate, cv: Any) -> int:
         """Return the number of rows to compare candidates on, 0 for none; omit those that cannot finish in time."""
-        sizes = [self.n_rows]
-        while sizes[-1] // 2 >= _FEWEST_ROWS:
+        sizes, n_folds = [self.n_rows], cv if isinstance(cv, int) else cv.get_n_splits(self.X, self.y)
+        while sizes[-1] // 2 >= _FEWEST_ROWS and isinstance(cv, int):
             sizes.append(sizes[-1] // 2)
         while len(compared := [entry for entry in entries if not entry.reason]) > 1:
             final = max(entry.expected(self.n_rows) for entry in compared)
             for size in sizes:
-                if n_folds * sum(entry.expected(size) for entry in compared) + final <= self.left:
+                part = size * (n_folds - 1) // n_folds
+                if n_folds * sum(entry.expected(part) for entry in compared) + final <= self.left:
                     return size
-            slowest = max(
-                (entry for entry in compared if entry is not fallback), key=lambda entry: entry.expected(self.n_rows)
-            )
-            seconds = n_folds * slowest.expected(sizes[-1]) + slowest.expected(self.n_rows)
-            slowest.reason = f"it needs about {seconds:.0f} s"
+            others = [entry for entry in compared if entry is not fallback]
+            slowest = max(others, key=lambda entry: entry.expected(self.n_rows))
+            seconds = n_folds * slowest.expected(part) + slowest.expected(self.n_rows)
+            slowest.reason = f"comparing and fitting it takes about {seconds:.0f} s"
         return 0
 
     def cross_validate(self, entries: list[_Candidate], fallback: _Candidate, splits: Sequence[Split]) -> None:
@@ -366,7 +368,7 @@ def _reasons(
     measured = table.dropna(subset=["score"])
     if len(measured) > 1:
         figures = ", ".join(f"{name} {score:.4g}" for name, score in measured["score"].items())
-        scores = f"Mean {trials.measure} in {table['n_folds'].iloc[0]} folds of {n_rows:,} rows: {figures}."
+        scores = f"Mean {trials.measure} over {table['n_folds'].iloc[0]} folds ({n_rows:,} rows): {figures}."
         best, row = measured["worse_by"].idxmin(), table.loc[chosen.name]
         simpler = measured.loc[: chosen.name].iloc[:-1]
         if chosen.name != best:
