@@ -36,7 +36,7 @@ _MEASURES |= {"accuracy": True, "balanced_accuracy": True, "auc": True}
 _CHOSEN = ("structure", "parameters", "discretizer")
 
 # Candidates are tried on few rows and columns, then on more, as long as a trial takes a small share of the time left.
-_TRIAL_ROWS, _TRIAL_COLUMNS, _TRIAL_SHARE = (250, 1000, 4000, 16000), 20, 0.1
+_TRIAL_ROWS, _TRIAL_COLUMNS, _TRIAL_SHARE = tuple(250 * 2**step for step in range(8)), 20, 0.15
 
 # The fewest rows on which candidates are compared, if the data have more.
 _FEWEST_ROWS = 2000
@@ -56,8 +56,11 @@ class _Candidate:
     reason: str = ""
 
     def expected(self, n_rows: int) -> float:
-        """Return the seconds that a fit on some rows will take, from the largest fit so far and one of half its size."""
-        most = max(self.seconds, default=1)
+        """Return the seconds that a fit on some rows will take, from the largest fit so far and one of half its size.
+
+        If a fit on more rows has been measured, it takes at most as long.
+        """
+        most = min((rows for rows in self.seconds if rows >= n_rows), default=max(self.seconds, default=1))
         less = max((rows for rows in self.seconds if 2 * rows <= most), default=0)
         taken = self.seconds.get(most, 0.0)
         rise = taken - self.seconds.get(less, 0.0)
@@ -282,22 +285,23 @@ class _Trials:
         """Fit a candidate on more and more rows, to learn how long it takes."""
         columns, first = self.X.shape[1], _TRIAL_ROWS[0]
         narrow = min(columns, _TRIAL_COLUMNS)
-        # The first fit also loads and compiles kernels, and tells nothing of the others.
+        # The first fit also loads and compiles kernels, and says nothing about the others.
         steps = [(first, narrow)] * (2 if narrow < columns else 1)
-        steps += [(rows, columns) for rows in _TRIAL_ROWS if rows in (first, min(rows, self.n_rows - 1))]
-        expected = 0.0
+        steps += [(rows, columns) for rows in _TRIAL_ROWS if rows == first or rows < self.n_rows]
         for number, (n_rows, n_columns) in enumerate(steps):
-            small, needed = n_rows == first, fallback.expected(self.n_rows)
-            if small and entry is not fallback and expected > self.left - (needed if needed < self.left else 0.0):
-                entry.reason = "there was no time to try it"
-            if entry.reason or not (small or expected < _TRIAL_SHARE * self.left):
+            if n_rows > first:
+                cannot = entry.expected(n_rows) > _TRIAL_SHARE * self.left
+            else:
+                # Pairs of columns are counted.
+                expected = entry.expected(n_rows) * (n_columns / steps[number - 1][1]) ** 2 if number > 1 else 0.0
+                needed = fallback.expected(self.n_rows)
+                cannot = entry is not fallback and expected > self.left - (needed if needed < self.left else 0.0)
+                if cannot:
+                    entry.reason = "there was no time to try it"
+            if cannot or entry.reason:
                 return
             rows = self.sample(n_rows)
             self.run(entry, rows, rows[self.codes[rows] >= 0], n_columns)
-            if number:
-                more_rows, more_columns = steps[min(number + 1, len(steps) - 1)]
-                # Pairs of columns are counted.
-                expected = entry.seconds[len(rows)] * more_rows / n_rows * (more_columns / n_columns) ** 2
 
     def plan(self, entries: list[_Candidate], fallback: _Candidate, cv: Any) -> int:
         """Return the number of rows to compare candidates on, 0 for none; omit those that cannot finish in time."""

@@ -153,7 +153,7 @@ def test_a_candidate_that_slows_down_is_dropped_in_the_folds(monkeypatch, capsys
     """Fits after the trials take ten times as long as the trials of the second candidate suggest."""
     fit = Told.fit
     monkeypatch.setattr(Told, "fit", lambda self, X, y, **_: fit(self.set_params(start=self.start * 10), X, y)
-                        if len(X) > 1500 and self.sure == 0.9 else fit(self, X, y))  # fmt: skip
+                        if len(X) > 2200 and self.sure == 0.9 else fit(self, X, y))  # fmt: skip
     model = bnplug.recommend(*rows(3000), 14, candidates=[name(0.6), name(0.9, start=0.3)])
     assert model.sure == 0.6
     assert CLOCK.now <= 14
