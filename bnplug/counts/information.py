@@ -5,9 +5,9 @@ in which both features are known, or the expected counts of a table (EM).
 
 In a finite sample, independent variables have some mutual information by chance: in n rows, 2 n I follows a chi-square
 distribution. The mean of I grows with the number of states and falls with n, so a column with many states or few known
-rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006). Where the
-table of a pair is sparse, both are too low, and are multiplied by a factor. A correction also multiplies the result by
-the share of rows in which the variables are known, because a column that is known in few rows carries information in
+rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006). Where
+the table of a pair is sparse, both are too low, and are multiplied by a factor. A correction also multiplies the result
+by the share of rows in which the variables are known, because a column that is known in few rows carries information in
 these rows only.
 """
 

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ _CHOSEN = ("structure", "parameters", "discretizer")
 # Candidates are tried on few rows and columns, then on more, as long as a trial takes a small share of the time left.
 _TRIAL_ROWS, _TRIAL_COLUMNS, _TRIAL_SHARE = tuple(250 * 2**step for step in range(8)), 20, 0.15
 
-# The fewest rows on which candidates are compared, if the data have more.
-_FEWEST_ROWS = 2000
+# The fewest rows and folds on which candidates are compared to save time.
+_FEWEST_ROWS, _FEWEST_FOLDS = 2000, 3
 
 # How much longer a fit may take than the trials suggest.
 _MARGIN = 1.25
@@ -63,9 +64,9 @@ class _Candidate:
         most = min((rows for rows in self.seconds if rows >= n_rows), default=max(self.seconds, default=1))
         less = max((rows for rows in self.seconds if 2 * rows <= most), default=0)
         taken = self.seconds.get(most, 0.0)
-        rise = taken - self.seconds.get(less, 0.0)
-        # Time is at most proportional to rows; measured times vary.
-        slope = min(max(rise, 0.0) / (most - less), taken / most)
+        # A fit on a few rows mostly has costs that do not depend on rows; measured times vary.
+        rise = max(taken - self.seconds[less], 0.0) if less else taken / 2
+        slope = min(rise / (most - less), taken / most)
         return taken + _MARGIN * slope * max(n_rows - most, 0)
 
 
@@ -95,10 +96,11 @@ def recommend(
         As for :meth:`BayesianNetworkClassifier.fit`. Missing cells are allowed.
     time_limit : float or None
         The seconds that everything may take, with the final fit. Each candidate is first fitted on a few rows. If not
-        all of them can be cross-validated in time, they are compared on fewer rows, drawn by class, but at least 2,000;
-        if that does not suffice, the slowest candidates are omitted. A fit is not interrupted, so the limit is exceeded
-        if the final fit takes longer than expected, or if even the fastest candidate needs more time. The first use
-        after an installation also compiles kernels; ``bnplug warm`` does so in advance. None: no limit.
+        all of them can be cross-validated in time, they are compared on fewer rows, drawn by class, but at least 2,000,
+        or on fewer folds, but at least three; if that does not suffice, the slowest candidates are omitted. A fit is
+        not interrupted, so the limit is exceeded if the final fit takes longer than expected, or if even the fastest
+        candidate needs more time. The first use after an installation also compiles kernels; ``bnplug warm`` does so
+        in advance. None: no limit.
     scoring : str or callable
         ``"log_loss"``, ``"brier"``, ``"mean_cost"`` (with `costs`), ``"accuracy"``, ``"balanced_accuracy"``, ``"auc"``,
         or a scorer of scikit-learn or its name, whose higher values are better.
@@ -169,7 +171,7 @@ def _entries(names: Sequence[str], params: dict[str, Any], common: dict[str, Any
         entry = _Candidate(name)
         try:
             if name in _CANDIDATES[:2]:
-                entry.model = BayesianNetworkClassifier(**({} if name == _FALLBACK else {"structure": "nb"}), **params)
+                entry.model = BayesianNetworkClassifier("tan" if name == _FALLBACK else "nb", **params)
             else:
                 entry.model = make_classifier(name, **params)
             known = entry.model.get_params(deep=False)
@@ -225,8 +227,8 @@ class _Trials:
             raise ValueError(f"X has {len(self.X)} rows and y has {len(self.y)}")
         self.n_rows = len(self.y)
         self.weights = None if sample_weight is None else row_weights(sample_weight, self.n_rows)
-        columns = {name: params[name] for name in ("missing", "unlabeled") if name in params}
-        rules = ColumnRules.of(BayesianNetworkClassifier(**columns))
+        of_rows = {name: params[name] for name in ("missing", "unlabeled") if name in params}
+        rules = ColumnRules.of(BayesianNetworkClassifier().set_params(**of_rows))
         labels, gaps = _labels_and_gaps(y, rules.unlabeled, rules.policies.of_table == "em")
         self.codes = np.where(gaps, -1, pd.factorize(labels)[0])
         # The place of each row among those of its class, in random order.
@@ -305,30 +307,34 @@ class _Trials:
 
     def plan(self, entries: list[_Candidate], fallback: _Candidate, cv: Any) -> int:
         """Return the number of rows to compare candidates on, 0 for none; omit those that cannot finish in time."""
-        sizes, n_folds = [self.n_rows], cv if isinstance(cv, int) else cv.get_n_splits(self.X, self.y)
+        sizes, n_folds = [self.n_rows], int(cv if isinstance(cv, int) else cv.get_n_splits(self.X, self.y))
         while sizes[-1] // 2 >= _FEWEST_ROWS and isinstance(cv, int):
             sizes.append(sizes[-1] // 2)
         while len(compared := [entry for entry in entries if not entry.reason]) > 1:
             final = max(entry.expected(self.n_rows) for entry in compared)
-            for size in sizes:
+            fewest = min(n_folds, _FEWEST_FOLDS)
+            for folds, size in product((n_folds, fewest), sizes):
                 part = size * (n_folds - 1) // n_folds
-                if n_folds * sum(entry.expected(part) for entry in compared) + final <= self.left:
+                if folds * sum(entry.expected(part) for entry in compared) + final <= self.left:
                     return size
             others = [entry for entry in compared if entry is not fallback]
             slowest = max(others, key=lambda entry: entry.expected(self.n_rows))
-            seconds = n_folds * slowest.expected(part) + slowest.expected(self.n_rows)
+            seconds = fewest * slowest.expected(part) + slowest.expected(self.n_rows)
             slowest.reason = f"comparing and fitting it takes about {seconds:.0f} s"
         return 0
 
     def cross_validate(self, entries: list[_Candidate], fallback: _Candidate, splits: Sequence[Split]) -> None:
-        """Measure the candidates on one fold after the other, as long as time is left for the final fit."""
+        """Measure the candidates on one fold after the other, as long as time is left for the final fit.
+
+        A candidate for which it is not is omitted, unless all have been measured on a few folds.
+        """
         for number, (train, test) in enumerate(splits):
             for entry in entries:
                 if entry.reason:
                     continue
                 final = max(entry.expected(self.n_rows), fallback.expected(self.n_rows))
                 if entry.expected(len(train)) + final > self.left:
-                    if entry is fallback:
+                    if entry is fallback or number >= _FEWEST_FOLDS:
                         return
                     entry.reason = f"the time ended after {number} folds"
                 else:
@@ -355,7 +361,8 @@ def _choose(
         chosen = next(entry for entry in entries if near[entry.name])
     else:
         table["worse_by"] = table["standard_error"] = np.nan
-        chosen = compared[0] if compared else fallback
+        remaining = [fallback, *entries] if not compared else compared
+        chosen = next((entry for entry in remaining if not entry.reason), fallback)
         tried = [entry for entry in entries if entry.seconds and "failed" not in entry.reason]
         if tried and chosen.expected(trials.n_rows) > trials.left:
             chosen = min(tried, key=lambda entry: entry.expected(trials.n_rows))
@@ -379,7 +386,7 @@ def _reasons(
             gap = f"by {row['worse_by']:.2g}, within one standard error ({row['standard_error']:.2g})"
             choice = f"Chosen: {chosen.name}, because {best} is better only {gap}."
         elif len(simpler):
-            nearest = simpler.loc[simpler["worse_by"].idxmin()]
+            nearest = simpler.sort_values("worse_by").iloc[0]
             gap = f"by {nearest['worse_by']:.2g}, more than one standard error ({nearest['standard_error']:.2g})"
             choice = f"Chosen: {chosen.name}, the best; {nearest.name}, which is simpler, is worse {gap}."
         else:
@@ -390,7 +397,7 @@ def _reasons(
     omitted = [f"{entry.name} ({entry.reason})" for entry in entries if entry.reason]
     notes = [f"Not compared: {'; '.join(omitted)}." if omitted else "All candidates were compared on all rows."]
     if 0 < n_rows < trials.n_rows:
-        notes = [*(notes if omitted else []), f"Compared on {n_rows:,} of {trials.n_rows:,} rows to save time."]
+        notes = [*notes[: len(omitted)], f"Compared on {n_rows:,} of {trials.n_rows:,} rows to save time."]
     if trials.time_limit is not None:
         notes.append(f"{trials.spent:.0f} of {trials.time_limit:.0f} s were used.")
     return [scores, choice, " ".join(notes)]

@@ -189,7 +189,9 @@ def dependent(rng, n=120):
 
 
 GIVEN = [("a", "class"), ("class", "b"), ("b", "d"), ("d", "e")]
-STRUCTURES = pytest.mark.parametrize("structure", ["nb", "tan", ("kdb", {"k": 2}), GIVEN], ids=["nb", "tan", "kdb", "given"])
+STRUCTURES = pytest.mark.parametrize(
+    "structure", ["nb", "tan", ("kdb", {"k": 2}), GIVEN], ids=["nb", "tan", "kdb", "given"]
+)
 
 
 @STRUCTURES

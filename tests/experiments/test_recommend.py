@@ -149,6 +149,14 @@ def test_the_fallback_gives_way_to_a_faster_candidate_if_it_cannot_finish(monkey
     assert bnplug.recommend(*rows(3000), 480, candidates=candidates, verbose=0).sure == 0.9
 
 
+def test_fewer_folds_are_enough_if_time_is_short(capsys):
+    candidates = [name(0.6, per_row=0.0001), name(0.9, per_row=0.01)]
+    model = bnplug.recommend(*rows(1000), 60, candidates=candidates)
+    assert model.sure == 0.9
+    assert CLOCK.now <= 60
+    assert "over 4 folds" in capsys.readouterr().out
+
+
 def test_a_candidate_that_slows_down_is_dropped_in_the_folds(monkeypatch, capsys):
     """Fits after the trials take ten times as long as the trials of the second candidate suggest."""
     fit = Told.fit
@@ -173,6 +181,8 @@ def test_a_candidate_that_fails_does_not_stop_the_others(capsys):
     model = bnplug.recommend(*rows(), candidates=[name(0.6), name(0.9, fails=True), name(0.7)])
     assert model.sure == 0.7
     assert "told(sure=0.9, fails=True) (failed: ArithmeticError: it did not work)" in capsys.readouterr().out
+    model = bnplug.recommend(*rows(), candidates=[name(0.6, fails=True), name(0.9)], verbose=0)
+    assert model.sure == 0.9
     with pytest.raises(ArithmeticError):
         bnplug.recommend(*rows(), candidates=[name(0.6, fails=True)])
 

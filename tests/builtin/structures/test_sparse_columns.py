@@ -56,7 +56,7 @@ def test_a_column_with_95_percent_missing_cells_is_not_a_hub(name, data, states)
 
 @pytest.mark.parametrize("calibrate", [None, "evidence"])
 def test_sixty_codes_cost_the_default_next_to_nothing(calibrate):
-    """A column of 60 codes with 50 rows each: without the factor for sparse tables, ten features have it as a parent."""
+    """60 codes with 50 rows each. Without the factor for sparse tables, they are the parent of 14 features."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 5000)
     X = pd.DataFrame({f"x{i}": y * rng.uniform(0, 0.8) + rng.normal(size=5000) for i in range(16)})
