@@ -170,8 +170,10 @@ def _entries(names: Sequence[str], params: dict[str, Any], common: dict[str, Any
     for name in dict.fromkeys(names):
         entry = _Candidate(name)
         try:
-            if name in _CANDIDATES[:2]:
-                entry.model = BayesianNetworkClassifier("tan" if name == _FALLBACK else "nb", **params)
+            if name == "default":
+                entry.model = BayesianNetworkClassifier(**params)
+            elif name == "naive Bayes":
+                entry.model = BayesianNetworkClassifier("nb", **params)
             else:
                 entry.model = make_classifier(name, **params)
             known = entry.model.get_params(deep=False)
