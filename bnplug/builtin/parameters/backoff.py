@@ -20,7 +20,7 @@ from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
-#: Candidate concentrations.
+#: Candidate concentrations; for tables of more rows, larger powers of 2 up to the number of rows are candidates too.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
 # Up to this many cells, all concentrations are tried at once.
@@ -54,7 +54,8 @@ class BackOff(CountsLearner):
     The parents of a feature are the class, and then the others by decreasing I(X; parent | C). With n rows of a value
     among the N rows of a configuration, p_0(x) = (n + c_0 / r) / (N + c_0) without parents, and with each further
     parent p_l = (n + c_l p_{l-1}) / (N + c_l). The concentration c_l of each node and level, one of
-    :data:`CONCENTRATIONS`, maximizes the leave-one-out likelihood. A configuration that never occurs has the estimate
+    :data:`CONCENTRATIONS` or a larger power of 2 up to the number of rows, maximizes the leave-one-out likelihood: the
+    table of a feature that does not depend on a parent then hardly differs from that without it. A configuration that never occurs has the estimate
     of its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
 
     Rows are counted at the levels whose variables are known. Counts add up, so rows may come in batches: the first
@@ -179,16 +180,19 @@ class BackOff(CountsLearner):
         for length, (counts, rows) in enumerate(zip(self._counts[v], self._rows[v], strict=True)):
             scaled = rows if counts is rows else _scaled(counts, rows)
             cells = _Cells(scaled.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
-            chosen = cells.best(self._candidates(is_prior=v == table.target_index and not length))
+            is_prior = v == table.target_index and not length
+            chosen = cells.best((1.0,) if is_prior else self._candidates(float(rows.sum())))
             below, below_loo = cells.estimates(chosen), cells.left_out(chosen)
             names = tuple(table.names[u] for u in order[:length])
             log_p, log_loo = np.log(below), np.log(below_loo)
             yield BackoffLevel(names, chosen, log_p.reshape(counts.shape), log_loo.reshape(counts.shape))
 
-    def _candidates(self, is_prior: bool) -> tuple[float, ...]:
-        if is_prior:
-            return (1.0,)
-        return CONCENTRATIONS if self.concentration == "loo" else (float(self.concentration),)
+    def _candidates(self, n_rows: float) -> tuple[float, ...]:
+        if self.concentration != "loo":
+            return (float(self.concentration),)
+        # Sums of expected counts have rounding errors.
+        largest = int(np.log2(max(n_rows, 1.0) * (1 + _TIE)))
+        return *CONCENTRATIONS, *(2.0**exponent for exponent in range(9, largest + 1))
 
 
 class _WithVirtualRows(CountsLearner):
