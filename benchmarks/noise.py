@@ -26,8 +26,8 @@ Measured over 19 data sets and the made-up networks (log loss without and with t
 
 1: chance is multiplied by a factor in sparse tables; see benchmarks/correction.py for the choice.
 2: concentrations of `backoff` go up to the number of rows instead of 256. The rule for 2 was that no log loss of the
-default in benchmarks/calibration.py (`plain` and `evidence`; complete, 25% and 50% hidden) rises by more than 0.2%. They
-change by at most 0.02%. Up to 2^14 for all tables was refused by this rule: 0.22% for `evidence` on complete rows.
+default in benchmarks/calibration.py (`plain` and `evidence`; complete, 25% and 50% hidden) rises by more than 0.2%.
+They change by at most 0.02%. Up to 2^14 for all tables was refused by this rule: 0.22% for `evidence` on complete rows.
 In the end, the largest rise of a single data set is 0.0009 for `plain` (adult) and 0.0012 for `evidence` (nursery).
 
 Usage: python benchmarks/noise.py [FILE]

@@ -363,7 +363,7 @@ def _choose(
         chosen = next(entry for entry in entries if near[entry.name])
     else:
         table["worse_by"] = table["standard_error"] = np.nan
-        remaining = [fallback, *entries] if not compared else compared
+        remaining = compared or [fallback, *entries]
         chosen = next((entry for entry in remaining if not entry.reason), fallback)
         tried = [entry for entry in entries if entry.seconds and "failed" not in entry.reason]
         if tried and chosen.expected(trials.n_rows) > trials.left:

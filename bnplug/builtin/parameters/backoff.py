@@ -54,9 +54,9 @@ class BackOff(CountsLearner):
     The parents of a feature are the class, and then the others by decreasing I(X; parent | C). With n rows of a value
     among the N rows of a configuration, p_0(x) = (n + c_0 / r) / (N + c_0) without parents, and with each further
     parent p_l = (n + c_l p_{l-1}) / (N + c_l). The concentration c_l of each node and level, one of
-    :data:`CONCENTRATIONS` or a larger power of 2 up to the number of rows, maximizes the leave-one-out likelihood: the
-    table of a feature that does not depend on a parent then hardly differs from that without it. A configuration that never occurs has the estimate
-    of its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
+    :data:`CONCENTRATIONS` or a larger power of 2 up to the number of rows, maximizes the leave-one-out likelihood. A
+    parent that says nothing about a feature then hardly changes its estimates. A configuration that never occurs has
+    the estimate of its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
 
     Rows are counted at the levels whose variables are known. Counts add up, so rows may come in batches: the first
     determines the order of the parents. If ``table.missing_policy`` is "em" and cells are missing, the counts are
