@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
     from bnplug.errors import UselessColumnWarning as UselessColumnWarning
+    from bnplug.experiments.recommending import recommend as recommend
     from bnplug.hooks.descriptors import ClassifierMethod as ClassifierMethod
     from bnplug.hooks.descriptors import DiscretizerMethod as DiscretizerMethod
     from bnplug.hooks.descriptors import EngineMethod as EngineMethod
@@ -98,6 +99,7 @@ _HOMES = {
     "ContractError DeprecatedNameWarning MissingColumnWarning MissingFeatureWarning ModelFileError NotInMemoryError "
     "NotRepresentableError PluginError PluginWarning PooledStatesWarning SearchInterruptedWarning SearchWarning "
     "TargetLeakageWarning UnknownMethodError UnseenValueWarning UselessColumnWarning",
+    "experiments.recommending": "recommend",
     "hooks.descriptors": "ClassifierMethod DiscretizerMethod EngineMethod NetworkFormat ParameterLearnerMethod "
     "PluginCommand Recipe Reproduction ScoreFunctionMethod StructureLearnerMethod",
     "hooks.registering": "register",

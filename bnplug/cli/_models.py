@@ -41,6 +41,17 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
     return ways.get("*") if set(ways) <= {"*"} else ways
 
 
+class Auto:
+    """The method ``auto``: the classifier that :func:`bnplug.recommend` returns."""
+
+    def __init__(self, **params: Any) -> None:
+        self.params = params
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Return the recommended classifier, fitted."""
+        return bnplug.recommend(X, y, **self.params)
+
+
 @click.command("fit")
 @_reading.files_argument
 @click.option("--target", required=True, help="The column that holds the class.")
@@ -51,8 +62,14 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
     "--recipe",
     "method",
     help="A recipe, a plugin's classifier, a structure learner, or a composition such as tan+ccbn-w or hill-climb[cr]; "
-    "other options override it.",
+    "other options override it. auto: compare a few methods by cross-validation and take the best.",
     shell_complete=_reading.complete_methods("recipe", "classifier", "structure learner"),
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="With --method auto, how long comparing and fitting may take.  [default: 60]",
 )
 @_component_option("--structure", "tan", "structure learner")
 @_component_option("--parameters", "backoff", "parameter learner")
@@ -81,6 +98,7 @@ def fit_command(
     drop: Sequence[str],
     keep: Sequence[str],
     method: str | None,
+    time_limit: float | None,
     settings: Sequence[str],
     reading: Reading,
     output: Path,
@@ -100,15 +118,22 @@ def fit_command(
     check_destination(output)
     # How much is told is nothing that a plugin's classifier must have a parameter for.
     params = {name: value for name, value in options.items() if value is not None and (name, value) != ("verbose", 0)}
-    model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
-    _apply(model, settings)
+    if time_limit is not None and method != "auto":
+        raise click.UsageError("--time-limit needs --method auto")
+    model: Any
+    if method == "auto":
+        limit = {} if time_limit is None else {"time_limit": time_limit}
+        model = Auto(**params, **dict(map(_setting, settings)), **limit)
+    else:
+        model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
+        _apply(model, settings)
     files = _reading.streamed(data)
     if files is not None:
         n_rows = _reading.fit_streamed(model, files, target, reading, keep, drop)
     else:
         X, y = _reading.take_target(reading.frame(data[0]), target, data[0])
         X = _reading.chosen_columns(X, keep, drop, data[0])
-        model.fit(X, y)
+        model = model.fit(X, y)
         n_rows = len(X)
         if not isinstance(model, bnplug.BayesianNetworkClassifier):
             # It need not know; the commands that read the model must.

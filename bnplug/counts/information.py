@@ -5,9 +5,10 @@ in which both features are known, or the expected counts of a table (EM).
 
 In a finite sample, independent variables have some mutual information by chance: in n rows, 2 n I follows a chi-square
 distribution. The mean of I grows with the number of states and falls with n, so a column with many states or few known
-rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006).
-It also multiplies the result by the share of rows in which the variables are known, because a column that is known in
-few rows carries information in these rows only.
+rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006). Where
+the table of a pair is sparse, both are too low, and are multiplied by a factor. A correction also multiplies the result
+by the share of rows in which the variables are known, because a column that is known in few rows carries information in
+these rows only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Literal
 
 import numpy as np
 
+from bnplug.compiling import run_in_threads
 from bnplug.counts._numbering import entropy_of, fill_from_rows, information_that_occurs
+from bnplug.counts._sparse import SparseTables
 from bnplug.counts.counting import configurations, tally
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
@@ -119,7 +122,9 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
     n_jobs : int, optional
         Threads, as joblib counts them. The result does not depend on it.
     correction : None, "expected" or float
-        As in :func:`class_information`; the share is that of the rows in which both variables are known.
+        As in :func:`class_information`; the share is that of the rows in which both variables are known. In sparse
+        tables, the information by chance is multiplied by the factor by which the mean of 2 n I of independent
+        variables exceeds its degrees of freedom.
     """
     _check_correction(correction)
     size = len(table.names)
@@ -135,7 +140,7 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
         for b in before[n_classes * (table.cards[a] + 1) * (table.cards[before] + 1) > largest]:
             result[a, b] = conditional_information(table, int(a), int(b), [table.target_index])
     if correction is not None:
-        _correct_pairs(table, result, correction)
+        _correct_pairs(table, result, correction, n_jobs)
     # In place: with ten thousand features the matrix takes 0.8 GB.
     for v in range(size):
         np.maximum(result[v, :v], 0.0, out=result[v, :v])
@@ -143,23 +148,34 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
     return result
 
 
-def _correct_pairs(table: Table, result: FloatArray, correction: Literal["expected"] | float) -> None:
+def _correct_pairs(
+    table: Table, result: FloatArray, correction: Literal["expected"] | float, n_jobs: int | None
+) -> None:
     """Correct the entries below the diagonal for chance, and for the rows in which a variable is missing."""
-    spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
-    for v, counts in zip(table.features, _with_class(table), strict=True):
-        spare[v] = np.maximum((counts > 0).sum(axis=0) - 1, 0)
+    counts = _with_class(table)
+    (of_class,) = table.counts([(table.target_index,)])
+    spare = np.zeros((len(table.names), len(of_class)))
+    for v, of_feature in zip(table.features, counts, strict=True):
+        spare[v] = np.maximum((of_feature > 0).sum(axis=0) - 1, 0)
+    sparse = SparseTables(counts, of_class)
     incomplete = np.flatnonzero(table.has_missing)
     (known,) = table.sum(_rows_that_know, incomplete) if len(incomplete) else [np.zeros((0, 0))]
     rows = np.full(len(table.names), table.total_weight)
     rows[incomplete] = np.diag(known)
     place = {int(v): i for i, v in enumerate(incomplete)}
-    for v in table.features:
+
+    def correct(position: int) -> None:
+        v, earlier = table.features[position], table.features[:position]
         shared = np.minimum(rows[:v], rows[v])
         if v in place:
             before = incomplete < v
             shared[incomplete[before]] = known[place[v], before]
-        result[v, :v] -= chance_information(spare[:v] @ spare[v], shared, correction)
-        result[v, :v] *= shared / table.total_weight
+        degrees = spare[:v] @ spare[v]
+        chance = chance_information(degrees, shared, correction)
+        chance[earlier] *= np.maximum(sparse.mean(position) / np.maximum(degrees[earlier], 1.0), 1.0)
+        result[v, :v] = (result[v, :v] - chance) * (shared / table.total_weight)
+
+    run_in_threads(correct, range(len(counts) - 1, 0, -1), n_jobs=n_jobs)
 
 
 def _rows_that_know(block: Table, variables: IntArray) -> list[FloatArray]:

@@ -193,7 +193,8 @@ class JunctionTrees:
 
     def _send(self, sender: _Clique, receiver: _Clique) -> float:
         """Multiply the receiver's belief by a message, scaled to a maximum of one; return the log of its scale."""
-        shared = [v for v in receiver if v in sender]
+        # In the same order in both directions: the second message is divided by the first.
+        shared = sorted({*sender} & {*receiver})
         message = self._marginal(sender, shared)
         largest = float(message.max())
         scale = largest if np.isfinite(largest) else 0.0

@@ -54,7 +54,8 @@ def enumerated(tables, known):
         product = joint
         for v, weights in given.items():
             product = product * np.reshape(weights, [-1 if axis == v else 1 for axis in range(joint.ndim)])
-        return np.log(product.sum(axis=tuple(range(1, joint.ndim))))
+        target = tables.names.index(tables.target)
+        return np.log(product.sum(axis=tuple(v for v in range(joint.ndim) if v != target)))
 
     degrees = []
     for name in BayesianNetworkClassifier.from_tables(tables).markov_blanket():
@@ -179,31 +180,106 @@ def test_the_next_question_is_worth_its_information_under_calibrated_evidence(re
         assert line["information"] == pytest.approx(information, abs=1e-12)
 
 
-def test_without_evidence_the_answer_is_the_prior(repeated):
-    X, y = repeated
-    kept = (y == "no") | (np.arange(len(y)) % 3 == 0)
-    X, y = X[kept], y[kept]
-    nothing = X.head(2).mask(np.ones((2, X.shape[1]), dtype=bool))
-    for structure in ("nb", "tan", ("kdb", {"k": 2})):
-        plain = BayesianNetworkClassifier(structure).fit(X, y)
-        model = BayesianNetworkClassifier(structure, calibrate="evidence").fit(X, y)
-        np.testing.assert_allclose(model.predict_proba(nothing), plain.predict_proba(nothing), atol=1e-12)
-        np.testing.assert_allclose(model.query("class")["probability"], plain.query("class")["probability"], atol=1e-12)
+def dependent(rng, n=120):
+    """Rows whose features depend on the class; two of them have missing cells, and one is noise."""
+    y = np.where(rng.random(n) < 0.7, "no", "yes")
+    X = pd.DataFrame({name: np.where(rng.random(n) < 0.6, y == "yes", rng.random(n) < 0.5) for name in "abd"})
+    X = X.replace({True: "t", False: "f"}).astype(object).mask(rng.random((n, 3)) < [0.0, 0.1, 0.2])
+    return X.assign(e=rng.choice(["u", "v", "w"], n)), y
 
 
-def test_features_outside_the_markov_blanket_change_nothing():
+GIVEN = [("a", "class"), ("class", "b"), ("b", "d"), ("d", "e")]
+STRUCTURES = pytest.mark.parametrize(
+    "structure", ["nb", "tan", ("kdb", {"k": 2}), GIVEN], ids=["nb", "tan", "kdb", "given"]
+)
+
+
+@STRUCTURES
+@pytest.mark.parametrize("parameters", ["backoff", "ml"])
+@pytest.mark.parametrize("missing", ["ignore", "em", {"a": "value", "e": "value"}], ids=["ignore", "em", "value"])
+def test_with_all_features_missing_the_answer_is_the_prior(structure, parameters, missing):
+    """Columns without missing cells in training have no state for them, also with "value"."""
+    rng = np.random.default_rng(7)
+    X, y = dependent(rng)
+    weights = rng.uniform(0.5, 2.0, len(X))
+    model = BayesianNetworkClassifier(structure, parameters, missing=missing, calibrate="evidence").fit(X, y, weights)
+    assert model.calibration_ != (1.0, 1.0)
+    prior = enumerated(model.tables_, {})
+    if structure != GIVEN:
+        of_class = np.array([weights[y == label].sum() for label in model.classes_])
+        of_class *= len(y) / of_class.sum() if parameters == "backoff" else 1.0
+        np.testing.assert_allclose(prior, (of_class + 0.5) / (of_class.sum() + 1), atol=1e-12)
+    nothing = pd.DataFrame({name: [None, None] for name in X}, dtype=object)
+    np.testing.assert_allclose(model.predict_proba(nothing), [prior, prior], atol=1e-12)
+    np.testing.assert_allclose(model.query("class")["probability"], prior, atol=1e-12)
+    constant = {name: dict.fromkeys(model.tables_.states[name], 0.3) for name in X}
+    np.testing.assert_allclose(model.query("class", constant)["probability"], prior, atol=1e-12)
+
+
+@STRUCTURES
+def test_where_missing_is_a_state_a_missing_cell_is_known(structure):
+    X, y = dependent(np.random.default_rng(7))
+    model = BayesianNetworkClassifier(structure, missing="value", calibrate="evidence").fit(X, y)
+    names = model.tables_.names
+    known = {names.index(name): np.eye(3)[2] for name in ("b", "d")}
+    nothing = pd.DataFrame({name: [None] for name in X}, dtype=object)
+    wanted = enumerated(model.tables_, known)
+    np.testing.assert_allclose(model.predict_proba(nothing)[0], wanted, atol=1e-12)
+    assert np.abs(wanted - enumerated(model.tables_, {})).max() > 1e-3
+
+
+@pytest.mark.parametrize("engine", ["elimination", "junction-tree"])
+@pytest.mark.parametrize("shape", [TREE, TWO_TREE, CLASS_WITH_PARENTS], ids=["tree", "2-tree", "class with parents"])
+def test_a_feature_outside_the_markov_blanket_changes_no_prediction(shape, engine):
+    """A feature is added to a network: with any evidence about the others, and known if it then says nothing more."""
+    rng = np.random.default_rng(11)
+    for _ in range(8):
+        cards = [int(rng.integers(2, 5)), *map(int, rng.integers(1, 4, len(shape) - 1))]
+        tables = random_tables(rng, shape, cards).with_calibration(rng.uniform(0.05, 2.0, 2))
+        features = tables.names[1:]
+        parents = tuple(sorted(rng.choice(features, int(rng.integers(0, 3)), replace=False).tolist()))
+        logs = np.log(rng.dirichlet(np.ones(3), [len(tables.states[name]) for name in parents]))
+        more = LogTables(
+            [*tables.names, "added"],
+            {**tables.states, "added": ("r", "s", "t")},
+            {**tables.tables, "added": (parents, np.moveaxis(logs, -1, 0))},
+            tables.target,
+        ).with_calibration(tables.calibration)
+        without, model = (BayesianNetworkClassifier.from_tables(each, engine=engine) for each in (tables, more))
+        assert model.markov_blanket() == without.markov_blanket()
+        states = pd.DataFrame({name: rng.choice(np.array(tables.states[name], object), 20) for name in features})
+        rows = states.mask(rng.random(states.shape) < rng.choice([0.0, 0.5], (20, 1)))
+        P = without.predict_proba(rows)
+        np.testing.assert_allclose(model.predict_proba(rows.assign(added=None)), P, atol=1e-12)
+        told = pd.Series(rng.choice(["r", "s", "t"], 20)).where(rows[list(parents)].notna().all(axis=1))
+        assert told.notna().any()
+        np.testing.assert_allclose(model.predict_proba(rows.assign(added=told)), P, atol=1e-12)
+        for m in range(4):
+            soft = {name: dict(zip(tables.states[name], rng.uniform(0.1, 1, len(tables.states[name])), strict=True))
+                    for name in features if pd.isna(rows[name][m]) and rng.random() < 0.7}  # fmt: skip
+            evidence = findings(rows.loc[m]) | soft
+            wanted = without.query(tables.target, evidence)["probability"]
+            added = [{}] if pd.isna(told[m]) else [{}, {"added": told[m]}, {"added": {"r": 0.2, "s": 0.7, "t": 0.4}}]
+            for finding in added:
+                found = model.query(tables.target, evidence | finding)["probability"]
+                np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_known_features_outside_the_markov_blanket_contribute_nothing():
     rng = np.random.default_rng(5)
     tables = random_tables(rng, [[], [0], [0, 1], [1], []], [2, 3, 2, 2, 2]).with_calibration((0.4, 0.9))
     model = BayesianNetworkClassifier.from_tables(tables)
     assert model.markov_blanket() == ["v1", "v2"]
-    rows = pd.DataFrame({"v1": [0, 2], "v2": [1, 0]})
-    more = rows.assign(v3=[1, 0], v4=[0, 1])
-    labels = {name: dict(enumerate(tables.states[name])) for name in more}
-    rows, more = (frame.apply(lambda column: column.map(labels[column.name])) for frame in (rows, more))
+    rows = pd.DataFrame({name: [tables.states[name][k] for k in (0, 1)] for name in tables.names[1:]})
     P = model.predict_proba(rows.assign(v3=None, v4=None))
-    np.testing.assert_allclose(model.predict_proba(more), P, atol=1e-12)
-    contributions = model.explain(more).set_index("feature")["contribution"]
+    np.testing.assert_allclose(model.predict_proba(rows), P, atol=1e-12)
+    contributions = model.explain(rows).set_index("feature")["contribution"]
     assert np.abs(contributions["v4"]).max() < 1e-12
+    # If v1 is missing, its child v3 is evidence about it, but is not counted as known.
+    for shown in (["v2"], ["v2", "v3"]):
+        hidden = rows.assign(**dict.fromkeys({"v1", "v2", "v3", "v4"} - set(shown)))
+        known = {tables.names.index(name): np.eye(2)[0] for name in shown}
+        np.testing.assert_allclose(model.predict_proba(hidden)[0], enumerated(tables, known), atol=1e-12)
 
 
 @pytest.mark.parametrize("soft", [{}, {"x0": {"0": 0.3, "1": 0.9}, "class": {"no": 0.4, "yes": 0.6}}])

@@ -7,6 +7,7 @@ from scipy import stats
 from strategies import tables
 
 from bnplug.counts import information
+from bnplug.counts._sparse import SparseTables
 from bnplug.counts.information import (
     by_falling,
     chance_information,
@@ -118,12 +119,12 @@ def test_a_correction_subtracts_chance_and_counts_the_rows_that_know(table, corr
     def occurring(v, rows):
         return len(set(table.codes[v, rows & known[v]].tolist()))
 
-    def corrected(information, degrees, rows):
-        mean = max(degrees, 0)
-        chance = mean if correction == "expected" or degrees <= 0 else stats.chi2.ppf(0.9, degrees)
-        return max(rows * information - chance / 2, 0) / weights.sum()
+    def corrected(information, degrees, rows, mean=0.0):
+        chance = max(degrees, 0) if correction == "expected" or degrees <= 0 else stats.chi2.ppf(0.9, degrees)
+        return max(rows * information - chance / 2 * max(mean / max(degrees, 1), 1), 0) / weights.sum()
 
     everywhere = np.ones(table.n_rows, dtype=bool)
+    sparse = SparseTables(table.counts([(v, c) for v in table.features]), table.counts([(c,)])[0])
     for a in table.features:
         degrees = (occurring(a, everywhere) - 1) * (len(set(table.codes[c, known[a]].tolist())) - 1)
         expected = corrected(class_information(table)[a], degrees, weights[known[a]].sum())
@@ -131,7 +132,9 @@ def test_a_correction_subtracts_chance_and_counts_the_rows_that_know(table, corr
         for b in (b for b in table.features if b != a):
             of_class = [table.codes[c] == k for k in range(n_classes)]
             degrees = sum(max(occurring(a, own) - 1, 0) * max(occurring(b, own) - 1, 0) for own in of_class)
-            expected = corrected(plain[a, b], degrees, weights[known[a] & known[b]].sum())
+            later, earlier = sorted(map(table.features.index, (a, b)), reverse=True)
+            mean = sparse.mean(later)[earlier]
+            expected = corrected(plain[a, b], degrees, weights[known[a] & known[b]].sum(), mean)
             assert found[a, b] == pytest.approx(expected, abs=1e-10)
     assert (np.diag(found) == 0).all()
     assert (found[c] == 0).all()
@@ -157,6 +160,38 @@ def test_chance_is_what_permuted_columns_reach():
         reached.append(pairwise_information(Table.from_frame(frame, "c"))[0, 1])
     assert np.mean(np.array(reached) < chance_information(degrees, rows, 0.95)[0]) == pytest.approx(0.95, abs=0.03)
     assert np.mean(reached) == pytest.approx(chance_information(degrees, rows, "expected")[0], rel=0.03)
+
+
+def test_the_mean_of_sparse_tables_sums_deviances_of_poisson_variables():
+    rng = np.random.default_rng(1)
+    counts = [rng.poisson(4.0, (5, 2)).astype(float), rng.poisson(8.0, (3, 2)).astype(float)]
+    counts[1][2, 0] = 0.0  # a state that does not occur
+    of_class = np.array([30.0, 26.0])  # some cells are missing
+
+    def deviance(expected):
+        x = np.arange(200)
+        terms = 2 * (x * np.log(np.maximum(x, 1) / expected) - x + expected)
+        return (stats.poisson.pmf(x, expected) * terms).sum()
+
+    mean = 0.0
+    for c in range(2):
+        of_a, of_b = ([*column[column > 0], -column.sum()] for column in (counts[0][:, c], counts[1][:, c]))
+        mean += sum(np.sign(a * b) * deviance(abs(a * b) / of_class[c]) for a in of_a for b in of_b)
+    assert SparseTables(counts, of_class).mean(1)[0] == pytest.approx(mean, rel=1e-3)
+    assert SparseTables([100 * table for table in counts], 100 * of_class).mean(1)[0] == 0.0
+
+
+def test_permuted_columns_with_many_states_seldom_reach_the_correction():
+    """Of 300 shuffled columns of 60 codes and of 11 bins, 40% exceed the quantile 0.999 without the factor."""
+    rng = np.random.default_rng(2)
+    codes = np.tile(np.arange(60), 50)
+    bins = pd.DataFrame({f"x{i}": rng.integers(0, 11, 3000) for i in range(300)})
+    table = Table.from_frame(bins.assign(codes=codes, c=rng.integers(0, 3, 3000)), "c")
+    between = pairwise_information(table, correction=0.999)[table.index("codes"), table.features[:300]]
+    assert np.count_nonzero(between) <= 3
+    plain = pairwise_information(table)[table.index("codes"), table.features[:300]]
+    below = chance_information(np.array([59 * 10 * 3.0]), np.array([3000.0]), 0.999)
+    assert np.count_nonzero(plain > below) > 60
 
 
 @pytest.mark.parametrize("correction", [0, 1.0, 1.5, "high", True, -0.5])

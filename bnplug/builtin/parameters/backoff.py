@@ -20,7 +20,7 @@ from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
-#: Candidate concentrations.
+#: Candidate concentrations; for tables of more rows, larger powers of 2 up to the number of rows are candidates too.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
 # Nodes are estimated together as long as their largest levels have at most this many cells in total.
@@ -65,8 +65,9 @@ class BackOff(CountsLearner):
     The parents of a feature are the class, and then the others by decreasing I(X; parent | C). With n rows of a value
     among the N rows of a configuration, p_0(x) = (n + c_0 / r) / (N + c_0) without parents, and with each further
     parent p_l = (n + c_l p_{l-1}) / (N + c_l). The concentration c_l of each node and level, one of
-    :data:`CONCENTRATIONS`, maximizes the leave-one-out likelihood. A configuration that never occurs has the estimate
-    of its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
+    :data:`CONCENTRATIONS` or a larger power of 2 up to the number of rows, maximizes the leave-one-out likelihood. A
+    parent that says nothing about a feature then hardly changes its estimates. A configuration that never occurs has
+    the estimate of its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
 
     Rows are counted at the levels whose variables are known. Counts add up, so rows may come in batches: the first
     determines the order of the parents. If ``table.missing_policy`` is "em" and cells are missing, the counts are
@@ -218,7 +219,10 @@ class BackOff(CountsLearner):
             counts = [self._counts[v][length] for v in nodes]
             rows = [self._rows[v][length] for v in nodes]
             cells = _Cells(counts, rows, configurations, below, below_loo)
-            chosen = cells.best(CONCENTRATIONS if self.concentration == "loo" else (float(self.concentration),))
+            if self.concentration == "loo":
+                chosen = cells.best()
+            else:
+                chosen = np.full(len(nodes), float(self.concentration))
             if length == 0 and table.target_index in nodes:
                 chosen[nodes.index(table.target_index)] = 1.0
             below, below_loo = cells.estimates(chosen)
@@ -319,6 +323,7 @@ class _Cells:
         place += _starts(states * configurations)[self.node]
         column = configuration + _starts(self.configurations)[self.node]
         flat_rows = np.concatenate([array.ravel() for array in rows])
+        self.n_rows = np.bincount(self.node, flat_rows)
         self.counts = flat_rows
         if any(n is not m for n, m in zip(counts, rows, strict=True)):
             self.counts = _scaled(np.concatenate([array.ravel() for array in counts]), flat_rows, column)
@@ -332,17 +337,20 @@ class _Cells:
         self.others, self.all_others = np.maximum(n - one, 0.0), self.totals[self.seen] - one
         self.below_loo = below_loo[place[self.seen]]
 
-    def best(self, candidates: tuple[float, ...]) -> FloatArray:
+    def best(self) -> FloatArray:
         """Return for each node the concentration, the first of tied ones, with the largest leave-one-out likelihood."""
-        if len(candidates) == 1:
-            return np.full(len(self.starts), candidates[0])
         n, node = self.counts[self.seen], self.node[self.seen]
+        # Sums of expected counts have rounding errors.
+        most = np.maximum(self.n_rows * (1 + _TIE), CONCENTRATIONS[-1])
+        larger = range(len(CONCENTRATIONS) - 3, int(np.log2(most.max())) + 1)
+        candidates = np.array([*CONCENTRATIONS, *(2.0**exponent for exponent in larger)])
         likelihoods = np.array(
-            [np.bincount(node, n * np.log(self._left_out(c)), minlength=len(self.starts)) for c in candidates]
+            [np.bincount(node, n * np.log(self._left_out(c)), minlength=len(self.starts)) for c in candidates.tolist()]
         )
+        likelihoods[candidates[:, None] > most] = -np.inf
         largest = likelihoods.max(axis=0)
         best = np.argmax(likelihoods >= largest - _TIE * np.abs(largest), axis=0)
-        return np.asarray(np.array(candidates)[best])
+        return np.asarray(candidates[best])
 
     def estimates(self, concentrations: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the probability of every cell, and that without one of its rows if it has rows."""

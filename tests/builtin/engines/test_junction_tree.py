@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from random_networks import MISSING, TREE, enumerated, random_rows, random_tables
+from random_networks import MISSING, TREE, enumerated, full_joint, random_rows, random_tables
 
 import bnplug
 from bnplug.builtin.engines import junction_tree
@@ -81,3 +81,21 @@ def test_of_equal_rows_one_takes_messages(monkeypatch):
     np.testing.assert_allclose(posterior(compiled.log_joint(codes)), expected, rtol=0, atol=1e-12)
     assert len(asked) == 1
     assert len(junction_tree._distinct(codes, 0)[0]) == 2
+
+
+def test_queries_equal_enumeration_however_the_cliques_order_their_variables():
+    """Both messages between two cliques have axes in one order; answers were wrong by up to 0.09 where they had not."""
+    for seed in range(5, 15):
+        rng = np.random.default_rng(seed)
+        parents = [sorted(rng.choice(v, min(v, int(rng.integers(1, 3))), replace=False).tolist()) for v in range(1, 7)]
+        for states in (2, 3):
+            tables = random_tables(rng, [[], *parents], [states] * 7)
+            network = JunctionTreeEngine().compile(tables, "v0")
+            joint = np.exp(full_joint(tables))
+            for v in range(7):
+                known = {u: int(rng.integers(states)) for u in range(7) if u != v and rng.random() < 0.3}
+                left = [u for u in range(7) if u not in known]
+                shares = joint[tuple(known.get(u, slice(None)) for u in range(7))]
+                shares = shares.sum(axis=tuple(axis for axis, u in enumerate(left) if u != v))
+                found = network.query([f"v{v}"], {f"v{u}": code for u, code in known.items()})
+                np.testing.assert_allclose(found, shares / shares.sum(), atol=1e-10)

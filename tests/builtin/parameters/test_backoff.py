@@ -78,6 +78,19 @@ def test_the_concentration_is_the_best_for_rows_left_out(table, seed):
         assert level.concentration == expected
 
 
+@pytest.mark.parametrize(("n_rows", "largest"), [(100, 256.0), (511, 256.0), (512, 512.0), (3000, 2048.0)])
+def test_a_parent_that_says_nothing_gets_the_largest_concentration(n_rows, largest):
+    """It depends on the number of rows, so that codes that do not depend on the class have nearly equal columns."""
+    codes = np.arange(n_rows) // 2 % (n_rows // 50)
+    table = Table.from_frame(pd.DataFrame({"x": codes, "c": np.arange(n_rows) % 2}), "c")
+    learner = parameter_learner("backoff")
+    learner.fit(table, Structure(table.names, [[1], []]))
+    assert [level.concentration for level in learner.levels_["x"]] == [largest, largest]
+    levels = learner.levels_["x"]
+    ratio = np.exp(levels[1].log_p - levels[0].log_p.reshape(-1, 1))
+    assert np.abs(ratio - 1).max() < 0.05
+
+
 def test_parents_come_by_falling_information():
     rng = np.random.default_rng(0)
     c, weak = rng.integers(0, 2, 400), rng.integers(0, 2, 400)

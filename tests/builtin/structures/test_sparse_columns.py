@@ -54,6 +54,25 @@ def test_a_column_with_95_percent_missing_cells_is_not_a_hub(name, data, states)
     assert np.mean(found) <= 0.3
 
 
+@pytest.mark.parametrize("calibrate", [None, "evidence"])
+def test_sixty_codes_cost_the_default_next_to_nothing(calibrate):
+    """60 codes with 50 rows each. Without the factor for sparse tables, they are the parent of 14 features."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 5000)
+    X = pd.DataFrame({f"x{i}": y * rng.uniform(0, 0.8) + rng.normal(size=5000) for i in range(16)})
+    X["x16"] = X["x0"] + rng.normal(size=5000)
+    codes = np.concatenate([rng.permutation(np.repeat(np.arange(60), 50)), rng.integers(0, 60, 2000)])
+    losses, parents = [], []
+    for features in (X, X.assign(noise=[f"code{code}" for code in codes])):
+        model = BayesianNetworkClassifier(calibrate=calibrate).fit(features[:3000], y[:3000])
+        shares = model.predict_proba(features[3000:])
+        losses.append(-np.log(shares[np.arange(2000), y[3000:]]).mean())
+        parents.append([parent for parent, _ in model.tables_.edges])
+    assert parents[1].count("noise") <= 1
+    assert {"x0", "x16"} & set(parents[1])
+    assert losses[1] <= 1.01 * losses[0]
+
+
 @pytest.mark.parametrize("name", ["tan", "kdb"])
 def test_by_the_plain_measures_it_is_a_hub(name):
     found = [children(with_noise(boards, 10, seed), name, correction=None) for seed in range(4)]
