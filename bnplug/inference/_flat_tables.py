@@ -276,7 +276,8 @@ def collect(nodes, target, variables, axes, factors, end):  # type: ignore[no-un
             if variable.relevant:
                 axes[end] = axes[i]
                 end += 1
-                if first == target:
+                rank = nodes[axes[i].variable].rank
+                if rank >= 0 and (first == target or rank < nodes[first].rank):
                     first = axes[i].variable
             else:
                 factor.start += variable.state * axes[i].stride

@@ -22,12 +22,13 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import CompiledNetwork, Engine, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
+from bnplug.inference._asking import Asked
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, Factor, Factors, connected, known_states, naming_row
 from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, mark_complete, read_row
-from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
+from bnplug.inference._messages import DONE, SUM, TOO_LARGE, Memo, send_messages
 from bnplug.inference.complete import Terms, log_joint, log_rest, terms
 from bnplug.inference.expectation import Expectation, expected_counts
-from bnplug.inference.queries import _evidence_factors, log_measure, query, relevant, split_evidence
+from bnplug.inference.queries import _evidence_factors, log_probability, posterior, relevant
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -117,7 +118,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, complete, resul
         if not any_relevant:
             continue
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
-        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
+        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors, SUM)
         if used.outcome != DONE:
             return i
         used.rows += 1
@@ -202,13 +203,11 @@ class Marginalizer(CompiledNetwork):
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence); see :func:`bnplug.inference.queries.query`."""
-        return query(self.tables, variables, evidence, self.max_clique_size)
+        return posterior(self.asked, variables, evidence)
 
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence), relative to no evidence."""
-        known, soft = split_evidence(self.tables, evidence)
-        total = log_measure(self.tables, [], {}, {}, self.max_clique_size)
-        return float(log_measure(self.tables, [], known, soft, self.max_clique_size) - total)
+        return log_probability(self.asked, evidence)
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return expected counts; see :func:`bnplug.inference.expectation.expected_counts`."""
@@ -217,6 +216,11 @@ class Marginalizer(CompiledNetwork):
     def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return expected counts and log joints in one pass; see :class:`bnplug.inference.expectation.Expectation`."""
         return Expectation(self.tables, self.target, self.max_clique_size).counts(codes, weigh, n_jobs)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The network, kept for single questions."""
+        return Asked(self.tables, self.max_clique_size)
 
     @cached_property
     def _terms(self) -> Terms:
