@@ -19,16 +19,7 @@ from bnplug.compiling import inner_kernel, kernel
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, check_clique
 from bnplug.inference._flat_tables import AXIS, LOG, NODE, PLAIN, TABLE, FlatTables, collect
 from bnplug.inference._messages import DONE, MAX_ANY_ORDER, RANGE, SUM_ANY_ORDER, Memo, send_messages
-from bnplug.inference._orders import (
-    GIVEN,
-    MIN_FILL,
-    MIN_SIZE,
-    WEIGHTED_MIN_FILL,
-    clear_graph,
-    eliminate,
-    link,
-    make_graph,
-)
+from bnplug.inference._orders import WORTH_SHARING, clear_graph, link, make_search, search
 from bnplug.model.log_tables import NORMALIZED, LogTables
 from bnplug.typing import BoolArray, FloatArray, IntArray
 
@@ -36,11 +27,9 @@ from bnplug.typing import BoolArray, FloatArray, IntArray
 # or maximized.
 _HARD, _SOFT, _ZERO, _KEPT, _MAX = 1, 2, 4, 8, 16
 
-# From this cost on, an order is compared with the last one, whose messages may be used again; and with other ones.
-_WORTH_SHARING, _WORTH_SEARCHING = 2.0**13, 2.0**18
-
-# The noise of random restarts, the cells that pay for the search at each vertex, and the most restarts.
-_NOISE, _CELLS_PER_VERTEX, _MOST_RESTARTS = 0.3, 400.0, 40.0
+#: What else a question concerns besides the factors connected with its variables: nothing; those that might be
+#: impossible; all.
+CONNECTED, POSSIBLE, EVERYTHING = 0, 1, 2
 
 # The most numbers that are kept between questions.
 _KEPT_NUMBERS = 2**24
@@ -51,9 +40,7 @@ class Question(NamedTuple):
 
     `weights` are the logarithms of soft evidence of all variables, one behind the other, from ``starts[v]`` on.
     `strides` are those of the kept variables in the answer. `vertices` are the relevant variables, `order` those that
-    are eliminated; `last` is the last order that was worth sharing. `summary` has: the cells of the largest clique, its
-    vertex, the state of the random numbers, how many variables are summed out and maximized, the cost, the length of
-    `last`.
+    are eliminated; `last` is the last order that was worth sharing, followed by -1.
     """
 
     states: IntArray
@@ -61,12 +48,9 @@ class Question(NamedTuple):
     starts: IntArray
     weights: FloatArray
     strides: IntArray
-    stack: IntArray
     vertices: IntArray
-    sizes: FloatArray
     order: IntArray
     last: IntArray
-    summary: FloatArray
 
 
 class Relations(NamedTuple):
@@ -199,7 +183,7 @@ def _find_relevant(nodes, axes, parents_first, relations, question, variables, c
                 n_relevant = _touch(nodes, axes, relations.children[i], question, variables, n_relevant)
         if step < n and not variables[step].touched and variables[step].needed:
             zero = relations.has_zeros[step] or (roles[step] & _ZERO) != 0
-            if not connected or zero or not nodes[step].proper:
+            if connected == EVERYTHING or (connected == POSSIBLE and zero):
                 n_relevant = _touch(nodes, axes, step, question, variables, n_relevant)
     return n_relevant
 
@@ -219,13 +203,17 @@ def _touch(nodes, axes, v, question, variables, n_relevant):  # type: ignore[no-
 
 
 @inner_kernel(allocates=False)
-def _build(nodes, axes, question, variables, graph, n_relevant):  # type: ignore[no-untyped-def]
-    """Link the relevant variables that a table mentions."""
-    clear_graph(graph, n_relevant)
-    for k in range(n_relevant):
+def _plan(nodes, axes, question, variables, search_, n):  # type: ignore[no-untyped-def]
+    """Choose the order of elimination of the n relevant variables; return how many are eliminated."""
+    graph, n_given, n_kept = search_.graph, 0, 0
+    clear_graph(graph, n)
+    for k in range(n):
         v = question.vertices[k]
+        role = question.roles[v]
         variables[v].place = k
-        question.sizes[k] = nodes[v].card
+        search_.sizes[k] = nodes[v].card
+        search_.phases[k] = 2 if (role & _KEPT) != 0 else 1 if (role & _MAX) != 0 else 0
+        n_kept += search_.phases[k] == 2
     for v in range(nodes.shape[0] - 1):
         if variables[v].touched:
             for i in range(nodes[v].axes, nodes[v].axes_end):
@@ -234,87 +222,20 @@ def _build(nodes, axes, question, variables, graph, n_relevant):  # type: ignore
                     for j in range(i + 1, nodes[v].axes_end):
                         b = axes[j].variable
                         if variables[b].relevant:
-                            link(graph, n_relevant, variables[a].place, variables[b].place)
-
-
-@inner_kernel(allocates=False)
-def _try(nodes, axes, question, variables, graph, n_relevant, heuristic, noise, limit):  # type: ignore[no-untyped-def]
-    """Make an order by a heuristic: sums, then maxima; keep it in `best` if its cost is below the limit; return it."""
-    _build(nodes, axes, question, variables, graph, n_relevant)
-    summary, total, n_before = question.summary, 0.0, 0
-    largest = vertex = 0.0
-    for maximized in range(2):
-        n_left = 0
-        if heuristic == GIVEN:
-            for k in range(np.int64(summary[6])):
-                v = question.last[k]
-                if variables[v].relevant and _phase(question.roles[v]) == maximized:
-                    graph.left[n_left] = variables[v].place
-                    n_left += 1
-        else:
-            for k in range(n_relevant):
-                if _phase(question.roles[question.vertices[k]]) == maximized:
-                    graph.left[n_left] = k
-                    n_left += 1
-        if heuristic == GIVEN and n_left < np.int64(summary[3 + maximized]):
-            return np.inf  # the last order lacks a variable
-        summary[3 + maximized] = n_left
-        if n_left > 0:
-            for k in range(n_before):
-                question.stack[k] = graph.order[k]
-            total += eliminate(graph, n_relevant, n_left, question.sizes, heuristic, noise, limit - total, summary)
-            for k in range(n_left - 1, -1, -1):
-                graph.order[n_before + k] = graph.order[k]
-            for k in range(n_before):
-                graph.order[k] = question.stack[k]
-            if summary[0] > largest:
-                largest, vertex = summary[0], summary[1]
-        n_before += n_left
-        if total > limit:
-            return total
-    summary[0], summary[1] = largest, vertex
-    for k in range(n_before):
-        graph.best[k] = graph.order[k]
-    return total
-
-
-@inner_kernel(allocates=False)
-def _phase(role):  # type: ignore[no-untyped-def]
-    """Return 0 for a variable that is summed out, 1 for one that is maximized, and 2 for one that is kept."""
-    return 2 if (role & _KEPT) != 0 else 1 if (role & _MAX) != 0 else 0
-
-
-@inner_kernel(allocates=False)
-def _plan(nodes, axes, question, variables, graph, n_relevant):  # type: ignore[no-untyped-def]
-    """Choose an order of elimination, and fill `order` and the ranks."""
-    summary = question.summary
-    summary[2] = 12345.0
-    cost = _try(nodes, axes, question, variables, graph, n_relevant, MIN_SIZE, 0.0, np.inf)
-    largest, vertex = summary[0], summary[1]
-    if cost > _WORTH_SHARING and summary[6] > 0.0:
-        again = _try(nodes, axes, question, variables, graph, n_relevant, GIVEN, 0.0, 1.5 * cost)
-        if again <= 1.5 * cost:
-            cost, largest, vertex = again, summary[0], summary[1]
-    if cost > _WORTH_SEARCHING:
-        n_attempts = np.int64(min(cost / (_CELLS_PER_VERTEX * n_relevant), _MOST_RESTARTS))
-        for attempt in range(n_attempts):
-            heuristic = MIN_FILL if attempt % 3 == 0 else WEIGHTED_MIN_FILL if attempt % 3 == 1 else MIN_SIZE
-            noise = 0.0 if attempt < 2 else _NOISE
-            better = 0.98 * cost
-            found = _try(nodes, axes, question, variables, graph, n_relevant, heuristic, noise, better)
-            if found <= better:
-                cost, largest, vertex = found, summary[0], summary[1]
-    n_order = np.int64(summary[3] + summary[4])
-    for k in range(n_order):
-        v = question.vertices[graph.best[k]]
+                            link(graph, n, variables[a].place, variables[b].place)
+    for v in question.last:
+        if v >= 0 and variables[v].relevant and (question.roles[v] & _KEPT) == 0:
+            search_.given[n_given] = variables[v].place
+            n_given += 1
+    search(search_, n, n_given if n_given == n - n_kept else 0)
+    for k in range(n - n_kept):
+        v = question.vertices[search_.best[k]]
         question.order[k] = v
         nodes[v].rank = k
-    summary[0], summary[1], summary[5] = largest, vertex, cost
-    if cost > _WORTH_SHARING:
-        for k in range(n_order):
-            question.last[k] = question.order[k]
-        summary[6] = n_order
-    return n_order
+    if search_.summary[4] > WORTH_SHARING:
+        for k in range(question.last.shape[0]):
+            question.last[k] = question.order[k] if k < n - n_kept else -1
+    return n - n_kept
 
 
 # What becomes of a question, besides DONE and FULL: the clique is too large; the messages need more room.
@@ -322,23 +243,25 @@ _TOO_LARGE, _NEEDS_ROOM = 3, 4
 
 
 @kernel(allocates=False)
-def _ask(network, relations, question, graph, memo, connected, max_cells, result, best):  # type: ignore[no-untyped-def]
+def _ask(network, relations, question, search_, memo, connected, without, max_cells, result, best):  # type: ignore[no-untyped-def]
     """Fill `result` with the log measure of the kept variables and the evidence; return what became of the question.
 
     If variables are maximized, `best` is filled with their states in a maximum.
     """
     nodes, parents_first, _, target, _ = network
     variables, axes, factors, _, _, numbers, counters = memo
-    used, summary = counters[0], question.summary
+    used, summary = counters[0], search_.summary
     n_relevant = _find_relevant(nodes, axes, parents_first, relations, question, variables, connected)
-    n_order = _plan(nodes, axes, question, variables, graph, n_relevant)
+    if without >= 0:
+        variables[without].touched = False
+    n_order = _plan(nodes, axes, question, variables, search_, n_relevant)
     if summary[0] > max_cells:
         return _TOO_LARGE
-    if summary[5] > _WORTH_SHARING and summary[5] > numbers.shape[0] - used.numbers:
+    if summary[4] > WORTH_SHARING and summary[4] > numbers.shape[0] - used.numbers:
         return _NEEDS_ROOM
     n = collect(nodes, target, variables, axes, factors, nodes[target].axes_end)
     n = _add_weights(nodes, target, question, variables, axes, factors, numbers, used, n_relevant, n)
-    n_sums = np.int64(summary[3])
+    n_sums = np.int64(summary[2])
     outcome = send_messages(nodes, question.order[:n_sums], target, max_cells, memo, n, SUM_ANY_ORDER)
     if outcome == DONE and n_order > n_sums:
         n, scale = n + n_sums, used.scale
@@ -447,19 +370,16 @@ class Asked:
         starts = np.cumsum(cards) - cards
         self._cards = cards.tolist()
         self._memo = Memo(flat, int(cards.sum()))
-        self._graph = make_graph(n)
+        self._search = make_search(n)
         self._question = Question(
             states=np.full(n, -1),
             roles=np.zeros(n, np.int64),
             starts=starts,
             weights=np.zeros(int(cards.sum())),
             strides=np.ones(n, np.int64),
-            stack=np.zeros(n, np.int64),
             vertices=np.zeros(n, np.int64),
-            sizes=np.zeros(n),
             order=np.zeros(n, np.int64),
-            last=np.zeros(n, np.int64),
-            summary=np.zeros(8),
+            last=np.full(n, -1),
         )
         self._best = np.zeros(n, np.int64)
         self._lock = threading.Lock()
@@ -480,34 +400,45 @@ class Asked:
         variables: Sequence[str],
         known: Mapping[str, int],
         soft: Mapping[str, FloatArray],
-        maximized: Sequence[str] = (),
-        connected: bool = False,
+        concerns: int = EVERYTHING,
+        without: str | None = None,
     ) -> FloatArray:
-        """Return log P(variables, evidence), one axis for each of `variables`, maximized over some of the others.
+        """Return log P(variables, evidence), one axis for each of `variables`.
 
         Parameters
         ----------
         variables : sequence of str
         known : mapping of str to int
-            Observed states. A variable may also be in `variables`: its axis then is ``-inf`` at its other states.
+            Observed states, of other variables.
         soft : mapping of str to array
             Log likelihoods.
-        maximized : sequence of str
-            Variables to maximize over; the others are summed out first.
-        connected : bool
-            Whether factors that do not depend on `variables` may be omitted, unless they may be impossible.
+        concerns : int
+            Which factors that do not depend on `variables` are included: EVERYTHING, POSSIBLE (those that might make
+            the evidence impossible) or CONNECTED (none).
+        without : str, optional
+            A variable whose table is left out; it and its parents are among `variables` or observed.
         """
-        return self.ask(variables, known, soft, maximized, connected)[0]
+        return self._ask(variables, known, soft, (), concerns, without)[0]
 
-    def ask(
+    def largest(
+        self, variables: Sequence[str], known: Mapping[str, int], soft: Mapping[str, FloatArray]
+    ) -> tuple[float, dict[str, int]]:
+        """Return the largest log P(variables, evidence), and states of the variables that have it.
+
+        The other variables are summed out first, which may need larger tables than other questions.
+        """
+        result, states = self._ask((), known, soft, variables, EVERYTHING, None)
+        return float(result), states
+
+    def _ask(
         self,
         variables: Sequence[str],
         known: Mapping[str, int],
         soft: Mapping[str, FloatArray],
-        maximized: Sequence[str] = (),
-        connected: bool = False,
+        maximized: Sequence[str],
+        concerns: int,
+        without: str | None,
     ) -> tuple[FloatArray, dict[str, int]]:
-        """Return the result of :meth:`log_measure`, and the states of the maximized variables in a maximum."""
         position, question = self.position, self._question
         shape = [self._cards[position[name]] for name in variables]
         check_clique(self.tables, variables, self.max_clique_size)
@@ -527,7 +458,7 @@ class Asked:
                 question.strides[v] = stride
             for name in maximized:
                 question.roles[position[name]] |= _MAX
-            self._run(connected, result)
+            self._run(concerns, -1 if without is None else position[without], result)
             best = {name: int(self._best[position[name]]) for name in maximized} if maximized else {}
         if scale != 0.0:
             result += scale
@@ -548,14 +479,15 @@ class Asked:
             question.roles[v] |= _SOFT | (_ZERO if np.isneginf(logs).any() else 0)
         return scale
 
-    def _run(self, connected: bool, result: FloatArray) -> None:
+    def _run(self, concerns: int, without: int, result: FloatArray) -> None:
         limit, memo = int(min(self.max_clique_size, NO_LIMIT)), self._memo
-        rest = self._relations, self._question, self._graph
-        while (outcome := _ask(memo.network, *rest, memo.arrays, connected, limit, result, self._best)) != DONE:
+        rest = self._relations, self._question, self._search
+        while (outcome := _ask(memo.network, *rest, memo.arrays, concerns, without, limit, result, self._best)) != DONE:
             if outcome == _TOO_LARGE:
                 check_clique(self.tables, self._largest_clique(), self.max_clique_size)
+                raise AssertionError("the clique is not too large")
             elif outcome == _NEEDS_ROOM:
-                memo.reserve(int(self._question.summary[5]))
+                memo.reserve(int(self._search.summary[4]))
             else:
                 memo.make_room()
         if memo.n_numbers > _KEPT_NUMBERS:
@@ -565,7 +497,7 @@ class Asked:
         """Return the variables of the largest clique of the order that was tried last."""
         question, nodes, axes = self._question, *self._memo.network[:1], self._memo.arrays[1]
         variables = self._memo.arrays[0]
-        last = question.vertices[int(question.summary[1])]
+        last = question.vertices[int(self._search.summary[1])]
         scopes = []
         for v in np.flatnonzero(variables["touched"]):
             family = axes["variable"][nodes["axes"][v] : nodes["axes_end"][v]]

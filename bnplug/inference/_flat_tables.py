@@ -13,7 +13,8 @@ import numpy.typing as npt
 from numba import config
 
 from bnplug.compiling import inner_kernel
-from bnplug.inference._cliques import elimination_order, families
+from bnplug.inference._cliques import families
+from bnplug.inference._orders import elimination_order
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray, IntArray
 

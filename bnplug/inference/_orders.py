@@ -7,53 +7,179 @@ smallest clique (min-size), or whose neighbors lack the fewest edges (min-fill),
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.compiling import inner_kernel
+from bnplug.compiling import inner_kernel, kernel
+from bnplug.model.log_tables import LogTables
 from bnplug.typing import BoolArray, FloatArray, IntArray
 
 #: The heuristics of :func:`eliminate`; GIVEN keeps the order of `left`.
 MIN_SIZE, MIN_FILL, WEIGHTED_MIN_FILL, GIVEN = 0, 1, 2, 3
 
 
-class Graph(NamedTuple):
-    """Room for a graph over up to n vertices, and for an order of elimination.
+# From this cost on, an order is compared with a given one, whose messages may be used again; and with other ones.
+WORTH_SHARING, _WORTH_SEARCHING = 2.0**13, 2.0**18
 
-    `linked` and `around` have a row of the current number of vertices for each vertex: whether two vertices are linked,
-    and the neighbors, `degree` of them. `left` lists the vertices that are to be eliminated. `weight` is the number of
-    cells of the clique of each vertex, and `cost` what the heuristic minimizes. `order` are the vertices in the order
-    of elimination, and `best` the best order so far.
+# An order is given up where its cliques hold more cells than memory can; then only a few others are tried.
+_MOST_CELLS, _FEW = 2.0**42, 6
+
+# An order is also given up after looking at that many pairs of neighbors.
+_MOST_WORK = 2**24
+
+# The noise of random restarts; the number of cells that pay for one at each vertex; the most restarts.
+_NOISE, _CELLS_PER_VERTEX, _MOST_RESTARTS = 0.5, 400.0, 200.0
+
+
+class Graph(NamedTuple):
+    """A graph of up to n vertices.
+
+    `linked` and `around` have a row for each vertex, as long as the number of vertices: whether it is linked to each
+    vertex, and its neighbors, `degree` of them.
     """
 
     linked: BoolArray
     around: npt.NDArray[np.int32]
     degree: IntArray
+
+
+class Search(NamedTuple):
+    """A graph, a copy that is eliminated, and arrays with an entry for each of up to n vertices.
+
+    `sizes` are their numbers of states. Vertices of phase 0 are eliminated before those of phase 1; others are kept.
+    `left` lists those of a phase, `weight` the number of cells of the clique of each, and `cost` what a heuristic
+    minimizes, unless `stale`. `given` is an order to be tried. `order` is the order that is being made, `best` the best
+    one so far. `summary` has: the number of cells of the largest clique and its vertex, the number of vertices of each
+    phase, and the cost.
+    """
+
+    graph: Graph
+    copy: Graph
+    sizes: FloatArray
+    phases: IntArray
     left: IntArray
     weight: FloatArray
     cost: FloatArray
     stale: BoolArray
+    given: IntArray
     order: IntArray
     best: IntArray
+    summary: FloatArray
 
 
-def make_graph(n: int) -> Graph:
-    """Return room for graphs over n vertices."""
-    integers: list[Any] = [np.zeros(n, np.int64) for _ in range(4)]
-    degree, left, order, best = integers
-    return Graph(
-        linked=np.zeros(n * n, np.bool_),
-        around=np.empty(n * n, np.int32),
-        degree=degree,
-        left=left,
-        weight=np.zeros(n),
-        cost=np.zeros(n),
-        stale=np.zeros(n, np.bool_),
-        order=order,
-        best=best,
-    )
+def make_search(n: int) -> Search:
+    """Return room for a search on graphs of n vertices."""
+    graph, copy = (Graph(np.zeros(n * n, np.bool_), np.empty(n * n, np.int32), np.zeros(n, np.int64)) for _ in range(2))
+    phases, left, given, order, best = np.zeros((5, n), np.int64)
+    sizes, weight, cost = np.zeros((3, n))
+    stale = np.zeros(n, np.bool_)
+    return Search(graph, copy, sizes, phases, left, weight, cost, stale, given, order, best, np.zeros(5))
+
+
+def best_order(cards: Sequence[int], scopes: Iterable[Sequence[int]], kept: Collection[int] = ()) -> list[int]:
+    """Return the order in which variables are eliminated, but those that are kept.
+
+    It is that of the smallest cliques unless it is expensive, and a search finds a better one.
+    """
+    found = make_search(len(cards))
+    found.sizes[:], found.phases[list(kept)] = cards, 2
+    listed = [np.array(scope, dtype=np.int64) for scope in scopes]
+    _search_scopes(found, np.concatenate(listed), np.cumsum([len(scope) for scope in listed]))
+    return [int(v) for v in found.best[: int(found.summary[2])]]
+
+
+def elimination_order(tables: LogTables, kept: Collection[str] = ()) -> list[str]:
+    """Return the order in which the variables of a network are eliminated, but those that are kept."""
+    position = {name: v for v, name in enumerate(tables.names)}
+    scopes = [(v, *parents) for v, parents in enumerate(tables.structure.parents)]
+    cards = [len(states) for states in tables.states.values()]
+    return [tables.names[v] for v in best_order(cards, scopes, [position[name] for name in kept])]
+
+
+def cliques(order: Sequence[int], scopes: Iterable[Sequence[int]]) -> Iterator[frozenset[int]]:
+    """Yield the clique of each variable, itself included, when variables are eliminated in this order."""
+    rank = {v: place for place, v in enumerate(order)}
+    buckets: dict[int, set[int]] = {place: set() for place in range(len(order))}
+    left = [frozenset(scope) for scope in scopes]
+    for scope in left:
+        first = min((rank[u] for u in scope if u in rank), default=None)
+        if first is not None:
+            buckets[first] |= scope
+    for place, v in enumerate(order):
+        clique = frozenset(buckets.pop(place) | {v})
+        yield clique
+        first = min((rank[u] for u in clique if u != v and u in rank), default=None)
+        if first is not None:
+            buckets[first] |= clique - {v}
+
+
+@kernel(allocates=False)
+def _search_scopes(search_, variables, ends):  # type: ignore[no-untyped-def]
+    """Find an order for a graph that links the variables of each scope."""
+    n, start = search_.sizes.shape[0], 0
+    clear_graph(search_.graph, n)
+    for end in ends:
+        for i in range(start, end):
+            for j in range(i + 1, end):
+                link(search_.graph, n, variables[i], variables[j])
+        start = end
+    search(search_, n, 0)
+
+
+@inner_kernel(allocates=False)
+def search(found, n, n_given):  # type: ignore[no-untyped-def]
+    """Fill `best` with an order for the first n vertices, and the summary; `n_given` vertices are in `given`."""
+    cost = _try(found, n, MIN_SIZE, 0.0, np.uint64(0), _MOST_CELLS, n_given)
+    if cost > WORTH_SHARING and n_given > 0:
+        cost = min(cost, _try(found, n, GIVEN, 0.0, np.uint64(0), 1.5 * cost, n_given))
+    if cost > _WORTH_SEARCHING:
+        n_attempts = np.int64(min(cost / (_CELLS_PER_VERTEX * n), _MOST_RESTARTS)) if cost <= _MOST_CELLS else _FEW
+        for attempt in range(n_attempts):
+            heuristic = MIN_FILL if attempt % 3 == 0 else WEIGHTED_MIN_FILL if attempt % 3 == 1 else MIN_SIZE
+            noise = 0.0 if attempt < 2 else _NOISE
+            limit = min(0.98 * cost, _MOST_CELLS)
+            cost = min(cost, _try(found, n, heuristic, noise, np.uint64(attempt), limit, n_given))
+
+
+@inner_kernel(allocates=False)
+def _try(found, n, heuristic, noise, seed, limit, n_given):  # type: ignore[no-untyped-def]
+    """Make an order by a heuristic, and return its cost, inf above the limit.
+
+    It becomes the best if its cost is within the limit, which the callers set, or if it is the first that is tried.
+    """
+    graph, copy, summary = found.graph, found.copy, found.summary
+    for i in range(n * n):
+        copy.linked[i] = graph.linked[i]
+    for v in range(n):
+        copy.degree[v] = graph.degree[v]
+        found.weight[v], found.stale[v] = found.sizes[v], True
+        for i in range(v * n, v * n + graph.degree[v]):
+            copy.around[i] = graph.around[i]
+            found.weight[v] *= found.sizes[graph.around[i]]
+    total = largest = 0.0
+    vertex, done, n_sums = np.int64(0), 0, 0
+    for phase in range(2):
+        n_left = 0
+        for k in range(n_given if heuristic == GIVEN else n):
+            v = found.given[k] if heuristic == GIVEN else k
+            if found.phases[v] == phase:
+                found.left[n_left] = v
+                n_left += 1
+        total += _eliminate(found, n, n_left, done, heuristic, noise, seed, limit - total)
+        done += n_left
+        n_sums = done if phase == 0 else n_sums
+    if total > limit and limit < _MOST_CELLS:
+        return np.inf
+    for k in range(done):
+        v = found.order[k]
+        found.best[k] = v
+        if found.weight[v] > largest:
+            largest, vertex = found.weight[v], v
+    summary[0], summary[1], summary[2], summary[3], summary[4] = largest, vertex, n_sums, done - n_sums, total
+    return total if total <= limit else np.inf
 
 
 @inner_kernel(allocates=False)
@@ -79,52 +205,44 @@ def link(graph, n, u, v):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def eliminate(graph, n, n_left, sizes, heuristic, noise, limit, summary):  # type: ignore[no-untyped-def]
-    """Eliminate the first `n_left` vertices in `left`, until the cost exceeds a limit; return the cost.
+def _eliminate(found, n, n_left, done, heuristic, noise, seed, limit):  # type: ignore[no-untyped-def]
+    """Eliminate the first `n_left` vertices in `left`, behind `done` others; return the cost, once it exceeds a limit.
 
-    The graph is destroyed. `sizes` has the number of states of each vertex. Costs are multiplied by numbers from 1 to
-    ``1 + noise``, drawn from ``summary[2]``. ``summary[0]`` is set to the number of cells of the largest clique, and
-    ``summary[1]`` to its vertex.
+    Costs are multiplied by random numbers from 1 to ``1 + noise``. Equal ones are taken by weight, then by number.
     """
-    degree, around, weight, cost, left = graph.degree, graph.around, graph.weight, graph.cost, graph.left
-    for v in range(n):
-        weight[v] = sizes[v]
-        for i in range(v * n, v * n + degree[v]):
-            weight[v] *= sizes[around[i]]
-        graph.stale[v] = True
-    total = summary[0] = 0.0
-    state = np.uint64(summary[2])
+    weight, cost, left, stale = found.weight, found.cost, found.left, found.stale
+    total, work, state = 0.0, 0, seed
     for k in range(n_left):
-        chosen = k
-        if heuristic != GIVEN:
-            least = np.inf
-            for i in range(k, n_left):
-                v = left[i]
-                if graph.stale[v]:
-                    graph.stale[v] = False
-                    cost[v] = weight[v] if heuristic == MIN_SIZE else _fill_of(graph, n, v, sizes, heuristic)
-                    if noise > 0.0:
-                        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-                        cost[v] = (cost[v] + 0.5) * (1.0 + noise * np.float64(state >> np.uint64(40)) / 16777216.0)
-                if cost[v] < least or (cost[v] == least and weight[v] < weight[left[chosen]]):
-                    least, chosen = cost[v], i
+        chosen, least = k, np.inf
+        for i in range(k, n_left if heuristic != GIVEN else k):
+            v, u = left[i], left[chosen]
+            if stale[v]:
+                stale[v] = False
+                work += found.copy.degree[v] ** 2 if heuristic != MIN_SIZE else 0
+                cost[v] = weight[v] if heuristic == MIN_SIZE else _fill_of(found, n, v, heuristic)
+                if noise > 0.0:
+                    state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+                    cost[v] = (cost[v] + 0.5) * (1.0 + noise * np.float64(state >> np.uint64(40)) / 16777216.0)
+            equal = cost[v] == least
+            if cost[v] < least or (equal and (weight[v] < weight[u] or (weight[v] == weight[u] and v < u))):
+                least, chosen = cost[v], i
         v = left[chosen]
         left[chosen] = left[k]
-        graph.order[k] = v
-        total += weight[v]
-        if weight[v] > summary[0]:
-            summary[0], summary[1] = weight[v], v
+        found.order[done + k] = v
+        total += weight[v] if work < _MOST_WORK else np.inf
         if total > limit:
+            for i in range(k + 1, n_left):
+                found.order[done + i] = left[i]
+                weight[left[i]] = 0.0
             break
-        _remove(graph, n, v, sizes, heuristic)
-    summary[2] = np.float64(state >> np.uint64(16))
+        _remove(found, n, v, MIN_SIZE < heuristic < GIVEN)
     return total
 
 
 @inner_kernel(allocates=False)
-def _fill_of(graph, n, v, sizes, heuristic):  # type: ignore[no-untyped-def]
+def _fill_of(found, n, v, heuristic):  # type: ignore[no-untyped-def]
     """Return the number, or the weight, of the links that the neighbors of a vertex lack."""
-    total = 0.0
+    graph, sizes, total = found.copy, found.sizes, 0.0
     for i in range(v * n, v * n + graph.degree[v]):
         u = graph.around[i]
         for j in range(i + 1, v * n + graph.degree[v]):
@@ -135,9 +253,10 @@ def _fill_of(graph, n, v, sizes, heuristic):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def _remove(graph, n, v, sizes, heuristic):  # type: ignore[no-untyped-def]
-    """Remove a vertex, and link its neighbors."""
-    degree, around, weight = graph.degree, graph.around, graph.weight
+def _remove(found, n, v, by_fill):  # type: ignore[no-untyped-def]
+    """Remove a vertex, and link its neighbors; `by_fill`: whether costs depend on the links of neighbors."""
+    graph, weight, sizes, stale = found.copy, found.weight, found.sizes, found.stale
+    degree, around = graph.degree, graph.around
     first, end = v * n, v * n + degree[v]
     for i in range(first, end):
         u = around[i]
@@ -146,7 +265,6 @@ def _remove(graph, n, v, sizes, heuristic):  # type: ignore[no-untyped-def]
             j += 1
         degree[u] -= 1
         around[j] = around[u * n + degree[u]]
-        graph.stale[u] = True
     for i in range(first, end):
         u = around[i]
         for j in range(i + 1, end):
@@ -154,13 +272,8 @@ def _remove(graph, n, v, sizes, heuristic):  # type: ignore[no-untyped-def]
             if link(graph, n, u, w):
                 weight[u] *= sizes[w]
                 weight[w] *= sizes[u]
-                if MIN_SIZE < heuristic < GIVEN:
-                    # What vertices next to both lacked is there now.
-                    for a in range(u * n, u * n + degree[u]):
-                        graph.stale[around[a]] = True
-                    for a in range(w * n, w * n + degree[w]):
-                        graph.stale[around[a]] = True
         weight[u] /= sizes[v]
-        if MIN_SIZE < heuristic < GIVEN:
+        stale[u] = True
+        if by_fill:
             for a in range(u * n, u * n + degree[u]):
-                graph.stale[around[a]] = True
+                stale[around[a]] = True

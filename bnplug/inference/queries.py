@@ -15,8 +15,8 @@ from bnplug.contracts import CompiledNetwork
 from bnplug.errors import did_you_mean
 from bnplug.html import _kit as html
 from bnplug.html._kit import with_display
-from bnplug.inference._asking import Asked
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, Factor
+from bnplug.inference._asking import POSSIBLE, Asked
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.model.log_tables import LogTables
 from bnplug.table.coding import State, label_index
 from bnplug.typing import FloatArray
@@ -63,7 +63,7 @@ def posterior(asked: Asked, variables: Sequence[str], evidence: Mapping[str, int
     """Return P(variables | evidence) of a network that is kept; see :func:`query`."""
     known, soft = split_evidence(asked.tables, evidence)
     check_variables(asked.tables, variables, known)
-    joint = asked.log_measure(variables, known, soft, connected=True)
+    joint = asked.log_measure(variables, known, soft, POSSIBLE)
     largest = joint.max()
     if largest == -np.inf:
         raise impossible(evidence, partial(log_probability, asked))
@@ -145,8 +145,26 @@ def log_measure(
 
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
     """Return the result of :func:`query` as a frame: the labels of each joint state, and their ``probability``."""
-    frame = _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
+    # The labels of a distribution that is asked for again and again are made once.
+    key = tuple((name, id(labels)) for name, labels in states.items())
+    if key not in _FRAMES:
+        if len(_FRAMES) >= _MOST_FRAMES:
+            _FRAMES.clear()
+        _FRAMES[key] = [*states.values()], _joint_states(states)
+    frame = _FRAMES[key][1].copy()
+    frame[_unlike("probability", states)] = probabilities.ravel()
     return with_display(frame, _answers_display)
+
+
+# Frames of labels, by the names of variables and the identities of their labels, which are kept with them.
+_FRAMES: dict[tuple[tuple[str, int], ...], tuple[list[Sequence[State]], pd.DataFrame]] = {}
+_MOST_FRAMES = 64
+
+
+def explanations_frame(rows: Sequence[Mapping[str, State]], probabilities: Sequence[float]) -> pd.DataFrame:
+    """Return joint states as a frame, and their ``probability``."""
+    frame = pd.DataFrame([dict(row) for row in rows])
+    return with_display(frame.assign(**{_unlike("probability", frame.columns): probabilities}), _answers_display)
 
 
 def rows_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]], rows: pd.Index[Any]) -> pd.DataFrame:
@@ -195,21 +213,6 @@ def relevant(tables: LogTables, names: set[str]) -> set[str]:
         needed |= new
         pending += new
     return needed
-
-
-def _evidence_factors(
-    tables: LogTables, names: Collection[str], known: Mapping[str, int], soft: Mapping[str, FloatArray]
-) -> list[Factor]:
-    """Return the tables of `names`, instantiated with the known states, and then the likelihoods."""
-    wanted, factors = set(names), list[Factor]()
-    for name, (parents, values) in tables.tables.items():
-        if name in wanted:
-            family = (name, *parents)
-            cells = values[tuple(known.get(u, slice(None)) for u in family)]
-            factors.append((tuple(u for u in family if u not in known), np.asarray(cells)))
-    for name, likelihood in soft.items():
-        factors.append(((), np.asarray(likelihood[known[name]])) if name in known else ((name,), likelihood))
-    return factors
 
 
 def conflict(marginals: CompiledNetwork, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
