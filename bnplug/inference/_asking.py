@@ -402,6 +402,7 @@ class Asked:
         soft: Mapping[str, FloatArray],
         concerns: int = EVERYTHING,
         without: str | None = None,
+        maximized: Sequence[str] = (),
     ) -> FloatArray:
         """Return log P(variables, evidence), one axis for each of `variables`.
 
@@ -417,8 +418,10 @@ class Asked:
             the evidence impossible) or CONNECTED (none).
         without : str, optional
             A variable whose table is left out; it and its parents are among `variables` or observed.
+        maximized : sequence of str
+            Variables to maximize over; the others are summed out first.
         """
-        return self._ask(variables, known, soft, (), concerns, without)[0]
+        return self._ask(variables, known, soft, maximized, concerns, without)[0]
 
     def largest(
         self, variables: Sequence[str], known: Mapping[str, int], soft: Mapping[str, FloatArray]
