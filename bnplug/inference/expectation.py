@@ -26,12 +26,12 @@ from bnplug.inference._flat_tables import (
     read_row,
     with_logs,
 )
+from bnplug.inference._memo import Memo
 from bnplug.inference._messages import (
     DONE,
     FULL,
     SUM,
     TOO_LARGE,
-    Memo,
     advance,
     begin,
     log_product,

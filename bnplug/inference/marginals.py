@@ -25,7 +25,8 @@ from bnplug.hooks import registry
 from bnplug.inference._asking import CONNECTED, EVERYTHING, Asked
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, known_states, naming_row
 from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, mark_complete, read_row
-from bnplug.inference._messages import DONE, SUM, TOO_LARGE, Memo, send_messages
+from bnplug.inference._memo import Memo
+from bnplug.inference._messages import DONE, SUM, TOO_LARGE, send_messages
 from bnplug.inference.complete import Terms, log_joint, log_rest, terms
 from bnplug.inference.expectation import Expectation, expected_counts
 from bnplug.inference.queries import log_probability, posterior, relevant
