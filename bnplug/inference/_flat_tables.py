@@ -13,7 +13,8 @@ import numpy.typing as npt
 from numba import config
 
 from bnplug.compiling import inner_kernel
-from bnplug.inference._cliques import elimination_order, families
+from bnplug.inference._cliques import families
+from bnplug.inference._orders import elimination_order
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray, IntArray
 
@@ -276,7 +277,8 @@ def collect(nodes, target, variables, axes, factors, end):  # type: ignore[no-un
             if variable.relevant:
                 axes[end] = axes[i]
                 end += 1
-                if first == target:
+                rank = nodes[axes[i].variable].rank
+                if rank >= 0 and (first == target or rank < nodes[first].rank):
                     first = axes[i].variable
             else:
                 factor.start += variable.state * axes[i].stride

@@ -8,16 +8,10 @@ grow wide, the largest number is moved out of the message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from bnplug.compiling import inner_kernel
-from bnplug.inference._cliques import fits
-from bnplug.inference._flat_tables import AXIS, FACTOR, LOG, PLAIN, TABLE, VARIABLE, FlatTables, record
-from bnplug.model.log_tables import LogTables
+from bnplug.inference._flat_tables import LOG, PLAIN, TABLE, record
 
 # A place of a hash table: a list of factors, as the number of a shorter list and the factor that it adds; the list's
 # own number, or 0 at a free place; the message of a bucket with these factors, or 0.
@@ -28,49 +22,72 @@ SLOT = record("shorter unit number message")
 # logarithms of tables begin in its numbers; a number that no bucket had before. Of the last row: what became of it, and
 # the sum of its messages' scales.
 USED = record(
-    "lists factors axes strides numbers spare last rows asked computed units logs stamp outcome", numbers="scale"
+    "lists factors axes strides numbers spare last rows asked computed units logs stamp outcome weights",
+    numbers="scale",
 )
 
 #: What became of a row: there was no room in the memo, or a table would have been too large.
 DONE, FULL, TOO_LARGE = 0, 1, 2
 
 # Numbers within e**-600 .. e**600 are multiplied as they are: float64 ends at about e**-708 and e**709.
-_RANGE = 600.0
+RANGE = 600.0
 
 # Bounds wider than this are replaced by those that a message really has.
 _WIDE = 250.0
 
 
+#: What a message does with its variable, and whether the order of elimination changes between calls.
+SUM, SUM_ANY_ORDER, MAX_ANY_ORDER = 0, 1, 2
+
+
 @inner_kernel(allocates=False)
-def send_messages(nodes, order, target, max_cells, memo, n_factors):  # type: ignore[no-untyped-def]
-    """Sum all relevant features out: what is left is in the bucket of the class. Return what became of the row."""
-    variables, _, factors, _, slots, _, counters = memo
+def send_messages(nodes, order, target, max_cells, memo, n_factors, mode):  # type: ignore[no-untyped-def]
+    """Sum or maximize over the variables in `order`; the remaining factors are in the bucket of the target.
+
+    Returns what became of the row.
+    """
+    variables, axes, factors, _, slots, _, counters = memo
     used = counters[0]
     used.scale = 0.0
     for v in order:
         if variables[v].bucket < 0:
             continue
         used.asked += 1
-        place = _find(slots, used, factors, variables[v].bucket)
+        # Messages of different variables, and sums and maxima, have different keys.
+        key = -1 - v - (nodes.shape[0] if mode == MAX_ANY_ORDER else 0)
+        place = _find(slots, used, factors, variables[v].bucket, key)
         if place < 0:
             return FULL
         if slots[place].message == 0:
-            outcome = _compute(nodes, v, target, max_cells, memo, slots[place])
+            outcome = _compute(nodes, v, target, max_cells, memo, slots[place], mode == MAX_ANY_ORDER)
             if outcome != DONE:
                 return outcome
         factors[n_factors] = factors[slots[place].message]
         factor = factors[n_factors]
         used.scale += factor.scale
+        if mode != SUM:
+            factor.next = _first_of(nodes, axes, factor, target)
         factor.following, variables[factor.next].bucket = variables[factor.next].bucket, n_factors
         n_factors += 1
     return DONE
 
 
 @inner_kernel(allocates=False)
-def _find(slots, used, factors, f):  # type: ignore[no-untyped-def]
+def _first_of(nodes, axes, factor, target):  # type: ignore[no-untyped-def]
+    """Return the variable of a factor that is eliminated first; the target if none is."""
+    first = target
+    for i in range(factor.axes, factor.axes_end):
+        u = axes[i].variable
+        if nodes[u].rank >= 0 and (first == target or nodes[u].rank < nodes[first].rank):
+            first = u
+    return first
+
+
+@inner_kernel(allocates=False)
+def _find(slots, used, factors, f, key):  # type: ignore[no-untyped-def]
     """Return the place of the list of factors in the bucket that begins with f, or -1 if there is none left."""
     mask = slots.shape[0] - 1
-    place = number = np.int64(0)
+    place, number = np.int64(0), key
     while f >= 0:
         unit = factors[f].unit
         place = ((((number * 1_000_003) ^ unit) & 0x7FFFFFFF) * 2_654_435_769 >> 15) & mask
@@ -89,7 +106,7 @@ def _find(slots, used, factors, f):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untyped-def]
+def _compute(nodes, v, target, max_cells, memo, slot, maximize):  # type: ignore[no-untyped-def]
     """Add the message of v's bucket to the memo."""
     variables, axes, factors, strides, _, numbers, counters = memo
     used, card = counters[0], nodes[v].card
@@ -111,8 +128,8 @@ def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untype
     if used.strides + n_parts * n_axes > strides.shape[0] or used.numbers + size + spare > numbers.shape[0]:
         return FULL
     _lay_parts(variables, v, axes, factors, strides, message, used)
-    message.plain = message.low > -_RANGE and message.high < _RANGE
-    _fill(card, width, message, axes, factors, strides, numbers, used.logs)
+    message.plain = message.low > -RANGE and message.high < RANGE
+    _fill(card, width, message, axes, factors, strides, numbers, used.logs, maximize)
     # The sum has at most as many terms as the variable has states.
     message.high += nodes[v].log_card
     message.kind, message.scale = PLAIN, 0.0
@@ -172,10 +189,10 @@ def _lay_axes(nodes, v, variables, target, axes, factors, message, stamp, max_ce
         variables[u].place = i - first
         axes[i].stride, axes[i].size = size, nodes[u].card
         size *= nodes[u].card
-        if message.next == target:
+        if message.next == target and nodes[u].rank >= 0:
             message.next = u
     # As in tables, the first two that will be summed out swap places.
-    if end > first + 1 and axes[first].variable != target:
+    if end > first + 1 and nodes[axes[first].variable].rank >= 0:
         axes[first].stride, axes[first + 1].stride = axes[first + 1].size, np.int64(1)
     return size
 
@@ -212,8 +229,8 @@ def _lay_parts(variables, v, axes, factors, strides, message, used):  # type: ig
 
 
 @inner_kernel(allocates=False)
-def _fill(card, width, message, axes, factors, strides, numbers, logs):  # type: ignore[no-untyped-def]
-    """Fill a message: the product of its parts, summed over its variable; if not plain, the logarithm of that.
+def _fill(card, width, message, axes, factors, strides, numbers, logs, maximize):  # type: ignore[no-untyped-def]
+    """Fill a message: the product of its parts, reduced over its variable; if not plain, the logarithm of that.
 
     The sums along its first axis are taken at once, from blocks of products, axes (variable, first axis), that are
     extended part by part: most stay as they are from one state of the other axes to the next.
@@ -226,9 +243,12 @@ def _fill(card, width, message, axes, factors, strides, numbers, logs):  # type:
     while changed >= 0:
         if message.plain:
             block = multiply(numbers, message, message.parts_end - 1, factors, card, width, sums + width, changed)
-            times(numbers, factors[message.parts_end - 1], block, sums, np.int64(0), card, width)
+            if maximize:
+                _maximize(numbers, factors[message.parts_end - 1], block, sums, card, width)
+            else:
+                times(numbers, factors[message.parts_end - 1], block, sums, np.int64(0), card, width)
         else:
-            _sum_logs(numbers, message, factors, card, width, sums, logs)
+            _sum_logs(numbers, message, factors, card, width, sums, logs, maximize)
         for j in range(width):
             numbers[message.offset + j * stride] = numbers[sums + j]
         changed = advance(message, axes, factors, strides)
@@ -295,6 +315,17 @@ def times(numbers, part, source, to, step, card, width):  # type: ignore[no-unty
 
 
 @inner_kernel(allocates=False)
+def _maximize(numbers, part, source, to, card, width):  # type: ignore[no-untyped-def]
+    """Multiply a block, axes (variable, first axis), with a part; take the maximum over the variable."""
+    for j in range(width):
+        largest = 0.0
+        for i in range(card):
+            place = part.offset + i * part.step + j * part.inner
+            largest = max(largest, numbers[source + i * width + j] * numbers[place])
+        numbers[to + j] = largest
+
+
+@inner_kernel(allocates=False)
 def log_product(numbers, message, factors, i, j, logs):  # type: ignore[no-untyped-def]
     """The sum of the logarithms of the parts, at state i of the variable and j of the first axis."""
     total = 0.0
@@ -309,8 +340,8 @@ def log_product(numbers, message, factors, i, j, logs):  # type: ignore[no-untyp
 
 
 @inner_kernel(allocates=False)
-def _sum_logs(numbers, message, factors, card, width, sums, logs):  # type: ignore[no-untyped-def]
-    """numbers[sums + j] = the logarithm of the sum over the variable of all products, at state j of the first axis."""
+def _sum_logs(numbers, message, factors, card, width, sums, logs, maximize):  # type: ignore[no-untyped-def]
+    """numbers[sums + j] = the logarithm of the reduced products of the variable, at state j of the first axis."""
     for j in range(width):
         largest, total = -np.inf, 0.0
         for i in range(card):
@@ -320,7 +351,7 @@ def _sum_logs(numbers, message, factors, card, width, sums, logs):  # type: igno
                 largest = value
             elif value > -np.inf:
                 total += np.exp(value - largest)
-        numbers[sums + j] = largest + np.log(total)
+        numbers[sums + j] = largest if maximize else largest + np.log(total)
 
 
 @inner_kernel(allocates=False)
@@ -336,74 +367,8 @@ def _rescale(numbers, message):  # type: ignore[no-untyped-def]
     if largest == -np.inf:
         largest = smallest = 0.0
     message.scale, message.low, message.high = largest, smallest - largest, 0.0
-    message.kind = PLAIN if message.low > -_RANGE else LOG
+    message.kind = PLAIN if message.low > -RANGE else LOG
     for i in range(message.size):
         values[i] -= largest
         if message.kind == PLAIN:
             values[i] = np.exp(values[i])
-
-
-# Numbers of the messages that a memo begins with, and may grow to where that helps: 1 and 32 megabytes.
-_NUMBERS, _MOST_NUMBERS = 2**17, 2**22
-
-
-class Memo:
-    """The messages of a network that have been computed, and room for the factors of one row."""
-
-    def __init__(self, flat: FlatTables) -> None:
-        self.network = flat[:5]
-        self._flat = flat
-        n = len(flat.nodes)
-        # Behind the axes of the network are those of a row's tables. A row has at most a message for each table.
-        self._begin = np.zeros((), USED)
-        self._begin["factors"], self._begin["units"], self._begin["axes"] = 2 * n, flat.n_units, 2 * len(flat.axes) + n
-        self._begin["numbers"], self._begin["logs"] = len(flat.values), len(flat.values) // 2
-        self._room = np.array([2**12, 2**12 + 2 * n, 2**12 + n, 2**14, _NUMBERS])
-        self._allocate()
-
-    def _allocate(self) -> None:
-        slots, factors, axes, strides, numbers = self._room
-        self.arrays: tuple[npt.NDArray[Any], ...] = (
-            np.zeros(len(self._flat.nodes), VARIABLE),
-            np.zeros(self._begin["axes"] + axes, AXIS),
-            np.zeros(self._begin["factors"] + factors, FACTOR),
-            np.empty(strides, np.int64),
-            np.zeros(slots, SLOT),
-            np.empty(self._begin["numbers"] + numbers),
-            np.array([self._begin], USED),
-        )
-        # The network's own come first; the room behind them costs nothing until it is used.
-        self.arrays[1][: len(self._flat.axes)] = self._flat.axes
-        self.arrays[5][: len(self._flat.values)] = self._flat.values
-
-    @property
-    def n_numbers(self) -> int:
-        """How many numbers there is room for, those of the tables included."""
-        return len(self.arrays[5])
-
-    @property
-    def outcome(self) -> int:
-        """What became of the last row."""
-        return int(self.arrays[-1]["outcome"][0])
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows processed since the messages were last cleared."""
-        return int(self.arrays[-1]["rows"][0])
-
-    def fits(self, tables: LogTables, scopes: Iterable[tuple[str, ...]], limit: float) -> bool:
-        """Whether summing the factors of a row in the network's order needs no table with more than `limit` cells."""
-        return fits(tables, scopes, [tables.names[v] for v in self._flat.order], limit)
-
-    def make_room(self) -> None:
-        """Forget all messages; take larger arrays where some were used again, or where one row fills them."""
-        used = self.arrays[-1]
-        often = used["asked"] > 1.15 * used["computed"] and self._room[-1] < _MOST_NUMBERS
-        if often or used["rows"] == 0:
-            # Each time all is computed again: a large step where two small ones have not sufficed.
-            self._room *= 4 if 2 * _NUMBERS < self._room[-1] < _MOST_NUMBERS // 2 else 2
-            self._allocate()
-        else:
-            self.arrays[4].view(np.uint8)[:] = 0
-            self._begin["stamp"] = used["stamp"][0]
-            used[:] = self._begin

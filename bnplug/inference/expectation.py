@@ -26,7 +26,18 @@ from bnplug.inference._flat_tables import (
     read_row,
     with_logs,
 )
-from bnplug.inference._messages import DONE, FULL, TOO_LARGE, Memo, advance, begin, log_product, multiply, send_messages
+from bnplug.inference._memo import Memo
+from bnplug.inference._messages import (
+    DONE,
+    FULL,
+    SUM,
+    TOO_LARGE,
+    advance,
+    begin,
+    log_product,
+    multiply,
+    send_messages,
+)
 from bnplug.inference.queries import log_measure
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import CodeArray, FloatArray
@@ -194,7 +205,7 @@ def _go_up(network, codes, missing, start, end, max_cells, memo, adding, rows, c
         read_row(codes, m, missing, target, variables)
         mark_all(nodes, axes, target, variables)
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
-        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
+        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors, SUM)
         if used.outcome != DONE:
             return m - start
         used.rows += 1

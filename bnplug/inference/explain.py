@@ -30,9 +30,9 @@ from bnplug.contracts import CompiledNetwork
 from bnplug.counts.information import INFORMATION_TIE
 from bnplug.errors import did_you_mean
 from bnplug.html._kit import with_display
+from bnplug.inference._asking import Asked
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference.calibration import CalibratedNetwork, tempered
-from bnplug.inference.most_probable import _Calibrated
 from bnplug.inference.predicting import (
     Compile,
     blocks,
@@ -44,7 +44,6 @@ from bnplug.inference.predicting import (
     with_states,
 )
 from bnplug.inference.queries import (
-    _evidence_factors,
     _explanation_display,
     _rows_display,
     check_variables,
@@ -53,7 +52,6 @@ from bnplug.inference.queries import (
     split_evidence,
 )
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import _log_sum
 from bnplug.table.coding import label_index
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -254,17 +252,18 @@ def _log_slopes(
 
     The shapes are those of :func:`sensitivity`; the derivative of an entry that `e` rules out is ``-inf``.
     """
-    needed = relevant(tables, {target, *known, *soft})
-    names = [name for name in tables.names if name in needed]
-    factors = [_evidence_factors(tables, names, {**known, target: y}, soft) for y in range(len(tables.states[target]))]
-    answers = [_Calibrated(tables, of_state, _log_sum, max_clique_size) for of_state in factors]
-    totals = np.array([answer.total for answer in answers])
+    asked = Asked(tables, max_clique_size)
+    totals = asked.log_measure([target], known, soft)
     result = {name: np.full((*table.values.shape, len(totals)), -np.inf) for name, table in tables.tables.items()}
-    for number, name in enumerate(names):
+    for name in relevant(tables, {target, *known, *soft}):
         family = (name, *tables.tables[name].parents)
-        for y, answer in enumerate(answers):
-            cells = tuple({**known, target: y}.get(u, slice(None)) for u in family)
-            result[name][(*cells, y)] = answer.outside(number)
+        unknown = [u for u in family if u not in known and u != target]
+        slopes = asked.log_measure([*unknown, target], known, soft, without=name)
+        if target in family:
+            # An entry concerns its own state of the target alone.
+            slopes = np.where(np.eye(len(totals), dtype=np.bool_), slopes[..., None], -np.inf)
+            slopes = np.moveaxis(slopes, -2, [u for u in family if u not in known].index(target))
+        result[name][tuple(known.get(u, slice(None)) for u in family)] = slopes
     return result, totals
 
 

@@ -22,12 +22,14 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import CompiledNetwork, Engine, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, Factor, Factors, connected, known_states, naming_row
+from bnplug.inference._asking import CONNECTED, EVERYTHING, Asked
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, known_states, naming_row
 from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, mark_complete, read_row
-from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
+from bnplug.inference._memo import Memo
+from bnplug.inference._messages import DONE, SUM, TOO_LARGE, send_messages
 from bnplug.inference.complete import Terms, log_joint, log_rest, terms
 from bnplug.inference.expectation import Expectation, expected_counts
-from bnplug.inference.queries import _evidence_factors, log_measure, query, relevant, split_evidence
+from bnplug.inference.queries import log_probability, posterior, relevant
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -64,7 +66,9 @@ class Elimination:
                 m, row = int(left[0]), codes[:, left[0]]
                 is_too_large = memo.outcome == TOO_LARGE
                 if not is_too_large and memo.n_rows == 0:  # a row that fills the memo alone
-                    scopes = (scope for scope, _ in self._factors(row, complete))
+                    known = known_states(self.tables, self.target, row)
+                    needed = relevant(self.tables, {self.target, *known})
+                    scopes = (tuple(u for u in (v, *self.tables[v].parents) if u not in known) for v in needed)
                     is_too_large = not memo.fits(self.tables, scopes, self.max_clique_size)
                 if is_too_large:
                     joint[m] = self._by_other_cliques(row, m, complete)
@@ -78,24 +82,21 @@ class Elimination:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_memos": ([], [])}
 
+    @cached_property
+    def _asked(self) -> Asked:
+        return Asked(self.tables, self.max_clique_size)
+
     def _memo(self, complete: bool) -> Memo:
         try:
             return self._memos[complete].pop()
         except IndexError:  # another thread may have taken the last one
             return Memo(self._flat)
 
-    def _factors(self, row: CodeArray, complete: bool = False) -> list[Factor]:
-        """Return the tables that are relevant to the class or, if `complete`, all, reduced by the evidence of a row."""
-        known = known_states(self.tables, self.target, row)
-        # The evidence separates the other factors from the class: they are the same for all classes.
-        factors = _evidence_factors(self.tables, relevant(self.tables, {self.target, *known}), known, {})
-        return factors if complete else connected(factors, self.target)
-
     def _by_other_cliques(self, row: CodeArray, m: int, complete: bool = False) -> FloatArray:
         """Return the log joint of a row by an order of elimination for its evidence, whose cliques may be smaller."""
+        known = known_states(self.tables, self.target, row)
         with naming_row(m):
-            factors = Factors(self.tables, self._factors(row, complete), {self.target}, self.max_clique_size)
-        return factors.measure((self.target,))
+            return self._asked.log_measure((self.target,), known, {}, EVERYTHING if complete else CONNECTED)
 
 
 @kernel(allocates=False)
@@ -117,7 +118,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, complete, resul
         if not any_relevant:
             continue
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
-        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
+        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors, SUM)
         if used.outcome != DONE:
             return i
         used.rows += 1
@@ -132,7 +133,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, complete, resul
     return rows.shape[0]
 
 
-__all__ = ["MAX_CLIQUE_SIZE", "Marginalizer", "check_marginals", "check_saved_limits"]
+__all__ = ["MAX_CLIQUE_SIZE", "Asked", "Marginalizer", "check_marginals", "check_saved_limits"]
 
 
 def check_marginals(compiled: object, engine: object) -> CompiledNetwork:
@@ -202,13 +203,11 @@ class Marginalizer(CompiledNetwork):
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence); see :func:`bnplug.inference.queries.query`."""
-        return query(self.tables, variables, evidence, self.max_clique_size)
+        return posterior(self.kept, variables, evidence)
 
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence), relative to no evidence."""
-        known, soft = split_evidence(self.tables, evidence)
-        total = log_measure(self.tables, [], {}, {}, self.max_clique_size)
-        return float(log_measure(self.tables, [], known, soft, self.max_clique_size) - total)
+        return log_probability(self.kept, evidence)
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return expected counts; see :func:`bnplug.inference.expectation.expected_counts`."""
@@ -217,6 +216,11 @@ class Marginalizer(CompiledNetwork):
     def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return expected counts and log joints in one pass; see :class:`bnplug.inference.expectation.Expectation`."""
         return Expectation(self.tables, self.target, self.max_clique_size).counts(codes, weigh, n_jobs)
+
+    @cached_property
+    def kept(self) -> Asked:
+        """The network, kept for single questions."""
+        return Asked(self.tables, self.max_clique_size)
 
     @cached_property
     def _terms(self) -> Terms:

@@ -1,100 +1,54 @@
-"""The most probable explanation: the best joint state of all unknown variables given the evidence.
+"""Most probable explanations: the best joint states of some or all unknown variables given the evidence.
 
-Elimination with the maximum in place of the sum (Dechter 1999), in a calibrated clique tree: messages go up and down
-again, until every clique has the marginals, or max-marginals, of its variables (Shafer and Shenoy 1990). Joint states
-whose log probabilities are within `TIE` of the largest are tied, and the first is taken: the lowest state of the first
-variable, then of the second.
+Elimination with the maximum in place of the sum (Dechter 1999); variables that are not asked about are summed out
+first. Joint states whose log probabilities are within `TIE` of the largest are tied, and the first is taken: the lowest
+state of the first variable, then of the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, Factor, Factors, Reduce, product
+from bnplug.inference._asking import Asked
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference.complete import TIE
-from bnplug.inference.queries import _evidence_factors, impossible, split_evidence
+from bnplug.inference.queries import check_variables, impossible, log_probability, split_evidence
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
 
 
-class _Bucket(NamedTuple):
-    """A variable that is summed out, its clique, the factors in it by number, and the number of its message."""
+class _Case(NamedTuple):
+    """What is known: states, and log likelihoods of other variables."""
 
-    variable: str
-    clique: tuple[str, ...]
-    parts: dict[int, Factor]
-    sent: int
+    known: dict[str, int]
+    soft: dict[str, FloatArray]
 
 
-class _Calibrated:
-    """A calibrated clique tree of factors, which `reduce` sums or maximizes; `total` is the log over all variables."""
+class Explanation(NamedTuple):
+    """Joint states, as positions, and their log probability given the evidence."""
 
-    def __init__(self, tables: LogTables, factors: Sequence[Factor], reduce: Reduce, max_clique_size: int) -> None:
-        self._factors, self._reduce = factors, reduce
-        self._buckets: list[_Bucket] = []
-        self._homes: dict[int, int] = {}
-        left = Factors(tables, factors, set(), max_clique_size, reduce)
-        while left.hidden:
-            v, clique = left.cheapest()
-            parts = {number: left.by_number[number] for number in left.hidden[v]}
-            self._homes |= dict.fromkeys(parts, len(self._buckets))
-            left.sum_out(v, clique)
-            self._buckets.append(_Bucket(v, clique, parts, next(reversed(left.by_number))))
-        self._constants = {number: float(values) for number, (_, values) in left.by_number.items()}
-        self.total = sum(self._constants.values())
-
-    @cached_property
-    def _down(self) -> list[Factor]:
-        """The message from the rest of the network to each clique."""
-        down: list[Factor] = [((), np.zeros(()))] * len(self._buckets)
-        for k, bucket in reversed([*enumerate(self._buckets)]):
-            rest = tuple(u for u in bucket.clique if u != bucket.variable)
-            down[k] = rest, self._without(bucket.sent, rest, down)
-        return down
-
-    def _without(self, number: int, scope: tuple[str, ...], down: Sequence[Factor]) -> FloatArray:
-        """Return the product of all other factors, reduced to the variables of one, with the axes of `scope`."""
-        if number in self._constants:
-            return np.asarray(sum(value for other, value in self._constants.items() if other != number))
-        k = self._homes[number]
-        parts = self._buckets[k].parts
-        part = product([parts[number]], scope)
-        # A factor is removed from the product by subtraction, or left out if it has zeros.
-        if np.isfinite(part).all():
-            return np.asarray(self._reduced(k, [*parts.values(), down[k]], scope) - part)
-        return self._reduced(k, [*(parts[other] for other in parts if other != number), down[k]], scope)
-
-    def _reduced(self, k: int, parts: Sequence[Factor], scope: tuple[str, ...]) -> FloatArray:
-        # The axes to be reduced come last.
-        axes = (*scope, *(u for u in self._buckets[k].clique if u not in scope))
-        whole = product(parts, axes)
-        for axis in range(len(axes) - 1, len(scope) - 1, -1):
-            whole = self._reduce(whole, axis)
-        return whole
-
-    def outside(self, number: int) -> FloatArray:
-        """Return the log of the derivative of the sum by the entries of one factor."""
-        return self._without(number, self._factors[number][0], self._down)
-
-    def marginals(self) -> dict[str, FloatArray]:
-        """Return for each variable the logarithm of the sum over all others."""
-        return {
-            bucket.variable: self._reduced(k, [*bucket.parts.values(), self._down[k]], (bucket.variable,))
-            for k, bucket in enumerate(self._buckets)
-        }
+    states: dict[str, int]
+    log_probability: float
 
 
 def most_probable(
-    tables: LogTables, evidence: Mapping[str, int | npt.ArrayLike] | None = None, max_clique_size: int = MAX_CLIQUE_SIZE
+    tables: LogTables,
+    evidence: Mapping[str, int | npt.ArrayLike] | None = None,
+    max_clique_size: int = MAX_CLIQUE_SIZE,
+    variables: Sequence[str] | None = None,
+    asked: Asked | None = None,
 ) -> dict[str, int]:
-    """Return the jointly most probable states of all unknown variables, as positions, in the order of ``tables.names``.
+    """Return the jointly most probable states of unknown variables, as positions, in the order of ``tables.names``.
 
-    A variable with soft evidence is unknown. Parameters are as in :func:`bnplug.inference.queries.query`.
+    A variable with soft evidence is unknown. By default, `variables` are all unknown ones; otherwise the others are
+    summed out. Other parameters are as in :func:`bnplug.inference.queries.query`; `asked` is a network that is kept.
 
     Examples
     --------
@@ -103,28 +57,95 @@ def most_probable(
     ...     {"c": ((), np.log([0.6, 0.4])), "x": (("c",), np.log([[0.5, 0.1], [0.5, 0.9]]))})
     >>> most_probable(tables), most_probable(tables, {"c": 0})
     ({'c': 1, 'x': 1}, {'x': 0})
+    >>> most_probable(tables, variables=["c"])
+    {'c': 0}
     """
-    known, soft = split_evidence(tables, evidence)
-    states: dict[str, int] = {}
-    largest = None
-    while len(known) + len(states) < len(tables.names):
-        factors = _evidence_factors(tables, tables.names, {**known, **states}, soft)
-        calibrated = _Calibrated(tables, factors, np.max, max_clique_size)
-        if largest is None:
-            largest = calibrated.total
-            if np.isneginf(largest):
-                raise impossible(evidence)
-        states |= _decided(tables, calibrated.marginals(), largest)
-    return {name: states[name] for name in tables.names if name in states}
+    asked = Asked(tables, max_clique_size) if asked is None else asked
+    names, case = _unknown(asked, evidence, variables)
+    largest, states = asked.largest(names, *case)
+    if largest == -np.inf:
+        raise impossible(evidence, partial(log_probability, asked))
+    return _first(asked, names, case, states, largest)
 
 
-def _decided(tables: LogTables, maxima: Mapping[str, FloatArray], largest: float) -> dict[str, int]:
-    """Return the states shared by all tied joint states, and the lowest state of the first variable that differs."""
-    decided, open_yet = {}, True
-    for name in tables.names:
-        if name in maxima:
-            tied = np.flatnonzero(maxima[name] >= largest - TIE)
-            if len(tied) == 1 or open_yet:
-                decided[name] = int(tied[0])
-            open_yet &= len(tied) == 1
-    return decided
+def explanations(
+    asked: Asked,
+    n: int,
+    evidence: Mapping[str, int | npt.ArrayLike] | None = None,
+    variables: Sequence[str] | None = None,
+) -> list[Explanation]:
+    """Return the n most probable joint states of unknown variables, the best first; fewer if others are impossible.
+
+    Parameters are as in :func:`most_probable`. Each explanation splits the remaining joint states into parts, whose
+    best ones are compared (Lawler 1972; Nilsson 1998).
+    """
+    names, case = _unknown(asked, evidence, variables)
+    total = float(asked.log_measure((), *case))
+    if total == -np.inf:
+        raise impossible(evidence, partial(log_probability, asked))
+    return [Explanation(states, value - total) for states, value in islice(_in_turn(asked, names, case), n)]
+
+
+def _unknown(
+    asked: Asked, evidence: Mapping[str, int | npt.ArrayLike] | None, variables: Sequence[str] | None
+) -> tuple[list[str], _Case]:
+    known, soft = split_evidence(asked.tables, evidence)
+    if variables is not None:
+        check_variables(asked.tables, variables, known)
+    wanted = {*asked.tables.names} if variables is None else {*variables}
+    return [name for name in asked.tables.names if name in wanted and name not in known], _Case(known, soft)
+
+
+def _first(asked: Asked, names: Sequence[str], case: _Case, states: dict[str, int], largest: float) -> dict[str, int]:
+    """Return the first of the joint states that are tied with the `states`."""
+    for i, name in enumerate(names):
+        if states[name] == 0:
+            continue
+        before = {**case.known, **{u: states[u] for u in names[:i]}}
+        if not _may_be_lower(asked, names[i:], _Case(before, case.soft), states, largest):
+            break
+        for state in range(states[name]):
+            value, others = asked.largest(names[i + 1 :], {**before, name: state}, case.soft)
+            if value >= largest - TIE:
+                states = {**states, name: state, **others}
+                break
+    return states
+
+
+def _may_be_lower(asked: Asked, names: Sequence[str], case: _Case, states: Mapping[str, int], largest: float) -> bool:
+    """Return whether a tied joint state may have a lower state of some variable; if not, False.
+
+    Lower states are made more probable by a little more than a tie.
+    """
+    bonus, soft = 4 * TIE, dict(case.soft)
+    for name in names:
+        if states[name] > 0:
+            weights = np.where(np.arange(len(asked.tables.states[name])) < states[name], bonus, 0.0)
+            soft[name] = weights + soft.get(name, 0.0)
+    return asked.largest(names, case.known, soft)[0] > largest + bonus / 2
+
+
+def _in_turn(asked: Asked, names: Sequence[str], case: _Case) -> Iterator[tuple[dict[str, int], float]]:
+    """Yield joint states and their log measure, in falling order."""
+    parts: list[tuple[float, int, dict[str, int], _Case]] = []
+    number = 0
+
+    def add(part: _Case) -> None:
+        nonlocal number
+        value, states = asked.largest([name for name in names if name not in part.known], *part)
+        if value > -np.inf:
+            chosen = {name: states.get(name, part.known.get(name, 0)) for name in names}
+            heapq.heappush(parts, (-value, number, chosen, part))
+            number += 1
+
+    add(case)
+    while parts:
+        value, _, states, part = heapq.heappop(parts)
+        yield states, -value
+        known, soft = dict(part.known), part.soft
+        for name in names:
+            if name not in part.known:
+                # The states of earlier variables, and another one of this variable.
+                others = np.where(np.arange(len(asked.tables.states[name])) == states[name], -np.inf, 0.0)
+                add(_Case(known.copy(), {**soft, name: soft.get(name, 0.0) + others}))
+                known[name] = states[name]

@@ -1,21 +1,22 @@
-"""P(variables | evidence) by variable elimination in logarithms, conflicts between findings, and notebook displays."""
+"""P(variables | evidence) by compiled variable elimination, conflicts between findings, and notebook displays."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import logsumexp
 
 from bnplug.contracts import CompiledNetwork
 from bnplug.errors import did_you_mean
 from bnplug.html import _kit as html
 from bnplug.html._kit import with_display
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, Factor, Factors, check_clique
+from bnplug.inference._asking import POSSIBLE, Asked
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.model.log_tables import LogTables
 from bnplug.table.coding import State, label_index
 from bnplug.typing import FloatArray
@@ -55,13 +56,27 @@ def query(
     >>> query(tables, ["c"], {"x": [1.0, 3.0]}).round(3)
     array([0.316, 0.684])
     """
-    known, soft = split_evidence(tables, evidence)
-    check_variables(tables, variables, known)
-    joint = log_measure(tables, variables, known, soft, max_clique_size)
-    total = logsumexp(joint)
-    if np.isneginf(total):
-        raise impossible(evidence)
-    return np.asarray(np.exp(joint - total))
+    return posterior(Asked(tables, max_clique_size), variables, evidence)
+
+
+def posterior(asked: Asked, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike] | None) -> FloatArray:
+    """Return P(variables | evidence) of a network that is kept; see :func:`query`."""
+    known, soft = split_evidence(asked.tables, evidence)
+    check_variables(asked.tables, variables, known)
+    joint = asked.log_measure(variables, known, soft, POSSIBLE)
+    largest = joint.max()
+    if largest == -np.inf:
+        raise impossible(evidence, partial(log_probability, asked))
+    joint -= largest
+    np.exp(joint, out=joint)
+    joint /= joint.sum()
+    return joint
+
+
+def log_probability(asked: Asked, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
+    """Return log P(evidence), relative to no evidence."""
+    known, soft = split_evidence(asked.tables, evidence)
+    return float(asked.log_measure((), known, soft)) - asked.log_total
 
 
 def split_evidence(
@@ -89,9 +104,32 @@ def check_variables(tables: LogTables, variables: Sequence[str], known: Collecti
         )
 
 
-def impossible(evidence: Mapping[str, Any] | None) -> ValueError:
-    """Return the error for evidence with probability 0."""
-    return ValueError(f"the evidence {dict(evidence or {})} is impossible: it has probability 0")
+def impossible(
+    evidence: Mapping[str, Any] | None, log_probability: Callable[[Mapping[str, Any]], float] | None = None
+) -> ValueError:
+    """Return the error for evidence with probability 0; it names findings that contradict each other.
+
+    With `log_probability`, which computes the log probability of evidence, these are as few as possible: without any
+    of them, the others are possible.
+    """
+    given = dict(evidence or {})
+    names = list(given)
+    if log_probability is not None and len(given) > 1:
+        names = _contradicting([], names, lambda some: log_probability({name: given[name] for name in some}) == -np.inf)
+    others = f". These findings contradict each other: {names}" if 1 < len(names) < len(given) else ""
+    others = f". This finding alone is impossible: {names}" if len(names) == 1 < len(given) else others
+    return ValueError(f"the evidence {given} is impossible: it has probability 0{others}")
+
+
+def _contradicting(before: list[str], names: list[str], is_impossible: Callable[[list[str]], bool]) -> list[str]:
+    """Return a minimal part of `names` that is impossible together with `before` (Junker: QuickXplain, 2004)."""
+    if is_impossible(before):
+        return []
+    if len(names) == 1:
+        return names
+    half = len(names) // 2
+    second = _contradicting(before + names[:half], names[half:], is_impossible)
+    return _contradicting(before + second, names[:half], is_impossible) + second
 
 
 def log_measure(
@@ -102,15 +140,31 @@ def log_measure(
     max_clique_size: int = MAX_CLIQUE_SIZE,
 ) -> FloatArray:
     """Return log P(variables, evidence), one axis for each of `variables`; `soft` evidence is log likelihoods."""
-    factors = _evidence_factors(tables, relevant(tables, {*variables, *known, *soft}), known, soft)
-    check_clique(tables, tuple(variables), max_clique_size)
-    return Factors(tables, factors, {*variables}, max_clique_size).measure(tuple(variables))
+    return Asked(tables, max_clique_size).log_measure(variables, known, soft)
 
 
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
     """Return the result of :func:`query` as a frame: the labels of each joint state, and their ``probability``."""
-    frame = _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
+    # The labels of a distribution that is asked for again and again are made once.
+    key = tuple((name, id(labels)) for name, labels in states.items())
+    if key not in _FRAMES:
+        if len(_FRAMES) >= _MOST_FRAMES:
+            _FRAMES.clear()
+        _FRAMES[key] = [*states.values()], _joint_states(states)
+    frame = _FRAMES[key][1].copy()
+    frame[_unlike("probability", states)] = probabilities.ravel()
     return with_display(frame, _answers_display)
+
+
+# Frames of labels, by the names of variables and the identities of their labels, which are kept with them.
+_FRAMES: dict[tuple[tuple[str, int], ...], tuple[list[Sequence[State]], pd.DataFrame]] = {}
+_MOST_FRAMES = 64
+
+
+def explanations_frame(rows: Sequence[Mapping[str, State]], probabilities: Sequence[float]) -> pd.DataFrame:
+    """Return joint states as a frame, and their ``probability``."""
+    frame = pd.DataFrame([dict(row) for row in rows])
+    return with_display(frame.assign(**{_unlike("probability", frame.columns): probabilities}), _answers_display)
 
 
 def rows_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]], rows: pd.Index[Any]) -> pd.DataFrame:
@@ -159,21 +213,6 @@ def relevant(tables: LogTables, names: set[str]) -> set[str]:
         needed |= new
         pending += new
     return needed
-
-
-def _evidence_factors(
-    tables: LogTables, names: Collection[str], known: Mapping[str, int], soft: Mapping[str, FloatArray]
-) -> list[Factor]:
-    """Return the tables of `names`, instantiated with the known states, and then the likelihoods."""
-    wanted, factors = set(names), list[Factor]()
-    for name, (parents, values) in tables.tables.items():
-        if name in wanted:
-            family = (name, *parents)
-            cells = values[tuple(known.get(u, slice(None)) for u in family)]
-            factors.append((tuple(u for u in family if u not in known), np.asarray(cells)))
-    for name, likelihood in soft.items():
-        factors.append(((), np.asarray(likelihood[known[name]])) if name in known else ((name,), likelihood))
-    return factors
 
 
 def conflict(marginals: CompiledNetwork, evidence: Mapping[str, int | npt.ArrayLike]) -> float:

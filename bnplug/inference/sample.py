@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from bnplug.inference._asking import Asked
 from bnplug.inference._groups import best_states
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
 from bnplug.inference.most_probable import most_probable
@@ -190,9 +191,10 @@ def fill_most_probable(
     best, undecided = best_states(tables, codes[:, lacking])
     filled[np.ix_(wanted, lacking)] = best[wanted]
     rows, places = distinct(codes[:, lacking[undecided]])
+    asked = Asked(tables, max_clique_size) if rows.shape[1] > 0 else None
     for i, row in enumerate(rows.T):
         known = {name: int(state) for name, state in zip(tables.names, row, strict=True) if state != missing}
-        states = most_probable(tables, known, max_clique_size)
+        states = most_probable(tables, known, max_clique_size, asked=asked)
         for v in wanted:
             rows[v, i] = states.get(tables.names[v], row[v])
     filled[np.ix_(wanted, lacking[undecided])] = rows[np.ix_(wanted, places)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,12 @@ Finding = int | FloatArray
 def encode_evidence(evidence: Mapping[str, Any] | None, encoder: ColumnEncoder, schema: Table) -> dict[str, Finding]:
     """Return the findings of `evidence`, by name: a value is a state, a dict of state to likelihood soft evidence."""
     given = dict(evidence or {})
+    codes = _KNOWN.setdefault(encoder, _Codes(schema))
+    if codes.schema is not schema:
+        codes = _KNOWN[encoder] = _Codes(schema)
+    known = {name: codes.get(name, value) for name, value in given.items()}
+    if None not in known.values():
+        return cast("dict[str, Finding]", known)
     soft = {name: value for name, value in given.items() if isinstance(value, Mapping)}
     hard = encoder.encode_evidence({name: value for name, value in given.items() if name not in soft}, schema)
     findings: dict[str, Finding] = {}
@@ -32,7 +39,30 @@ def encode_evidence(evidence: Mapping[str, Any] | None, encoder: ColumnEncoder, 
         else:
             parts = [name] if name in hard else encoder.dates[name].values()
             findings |= {part: hard[part] for part in parts if part in hard}
+            if name in hard:
+                codes.add(name, given[name], hard[name])
     return findings
+
+
+class _Codes:
+    """The codes of findings that were encoded before, for a schema: encoding takes longer than most answers."""
+
+    def __init__(self, schema: Table) -> None:
+        self.schema, self._codes = schema, dict[tuple[str, type, Any], int]()
+
+    def get(self, name: str, value: Any) -> int | None:
+        """Return the code of a value, None if it is not known."""
+        return self._codes.get((name, type(value), value)) if type(value) in _PLAIN else None
+
+    def add(self, name: str, value: Any, code: int) -> None:
+        """Keep the code of a value, unless it is 0, which equals -0.0, or there are too many."""
+        if type(value) in _PLAIN and value != 0 and len(self._codes) < _MOST_CODES:
+            self._codes[name, type(value), value] = code
+
+
+_PLAIN, _MOST_CODES = (str, int, float), 10_000
+
+_KNOWN: WeakKeyDictionary[ColumnEncoder, _Codes] = WeakKeyDictionary()
 
 
 def likelihood(name: str, given: Mapping[Any, Any], encoder: ColumnEncoder, schema: Table) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,14 @@ from bnplug.inference.explain import (
     sensitivity_frame,
     to_long_frame,
 )
-from bnplug.inference.marginals import check_marginals
-from bnplug.inference.most_probable import most_probable
+from bnplug.inference.marginals import Asked, Marginalizer, check_marginals
+from bnplug.inference.most_probable import explanations, most_probable
 from bnplug.inference.predicting import query_rows
-from bnplug.inference.queries import check_variables, conflict, query_frame, rows_frame
+from bnplug.inference.queries import check_variables, conflict, explanations_frame, query_frame, rows_frame
 from bnplug.network._evidence import Finding, encode_evidence, encode_rows
 from bnplug.network._fitted import FittedNetwork
 from bnplug.table.frames import to_frame
+from bnplug.typing import FloatArray
 
 
 class QueryMixin(FittedNetwork):
@@ -48,7 +49,12 @@ class QueryMixin(FittedNetwork):
         values = contributions(self._marginalizer, codes, self.schema_.target_index, self.n_jobs)
         return to_long_frame(values, _row_labels(X, len(values)), list(self.encoder_.names), self.classes_)
 
-    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | Any = None) -> pd.DataFrame:
+    def query(
+        self,
+        variables: str | Sequence[str],
+        evidence: Mapping[str, Any] | Any = None,
+        given: str | Sequence[str] | None = None,
+    ) -> pd.DataFrame:
         """Return P(variables | evidence) for any variables, the class and features alike.
 
         Parameters
@@ -60,12 +66,16 @@ class QueryMixin(FittedNetwork):
             None (or NaN) is a missing cell, where training made that a state (``missing="value"``); the state's label
             is no value. A dict of state to likelihood is soft evidence: how probable what was seen is in each
             state, of which the ratios count. Of a frame, every row is asked for; a missing cell is not known.
+        given : str or sequence of str, optional
+            Variables whose states are varied: the answer is the table P(variables | given, evidence). It is NaN in
+            states that the evidence rules out. Not with a frame of evidence.
 
         Returns
         -------
         pandas frame
-            One row for each joint state, by its labels, and a column ``probability``. For a frame of evidence, that for
-            each of its rows, behind a column ``row`` of their labels; NaN where what a row says is impossible.
+            One row for each joint state, by its labels, those of `given` first, and a column ``probability``. For a
+            frame of evidence, that for each of its rows, behind a column ``row`` of their labels; NaN where what a row
+            says is impossible.
 
         Examples
         --------
@@ -85,12 +95,70 @@ class QueryMixin(FittedNetwork):
         """
         check_is_fitted(self)
         names = [variables] if isinstance(variables, str) else list(variables)
+        conditions = [given] if isinstance(given, str) else list(given or ())
         if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
+            if conditions:
+                raise ValueError("given: not with a frame of evidence; pass one case, or add the columns to the frame")
             return self._query_rows(names, evidence)
-        known = self._findings(evidence)
-        check_variables(self.tables_, names, [name for name in known if np.ndim(known[name]) == 0])
-        answer = self._marginalizer.query(names, known)
-        return query_frame(answer, {name: self.tables_.states[name] for name in names})
+        known, asked = self._findings(evidence), [*conditions, *names]
+        check_variables(self.tables_, asked, [name for name in known if np.ndim(known[name]) == 0])
+        answer = self._marginalizer.query(asked, known)
+        if conditions:
+            totals = answer.sum(axis=tuple(range(len(conditions), answer.ndim)), keepdims=True)
+            answer = np.divide(answer, totals, out=np.full_like(answer, np.nan), where=totals > 0)
+        return query_frame(answer, {name: self.tables_.states[name] for name in asked})
+
+    def query_many(self, variables: str | Sequence[str], evidence: Iterable[Mapping[str, Any] | None]) -> pd.DataFrame:
+        """Return P(variables | evidence) for many cases, each as for :meth:`query`.
+
+        Returns
+        -------
+        pandas frame
+            As of :meth:`query` with a frame of evidence: a column ``row`` has the position of the case, and impossible
+            cases are NaN.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model.query_many("class", [{"sky": "sun"}, {"sky": "rain", "wind": "no"}]).round(2)
+           row class  probability
+        0    0    go         0.93
+        1    0  stay         0.07
+        2    1    go         0.24
+        3    1  stay         0.76
+        """
+        check_is_fitted(self)
+        names = [variables] if isinstance(variables, str) else list(variables)
+        answers = [self._answer(names, self._findings(case)) for case in evidence]
+        states = {name: self.tables_.states[name] for name in names}
+        size = int(np.prod([len(labels) for labels in states.values()]))
+        return rows_frame(np.array(answers).reshape(-1, size), states, pd.RangeIndex(len(answers)))
+
+    def _answer(self, names: list[str], findings: dict[str, Finding]) -> FloatArray:
+        """Return P(variables | findings), flat; NaN if the findings are impossible."""
+        check_variables(self.tables_, names, [name for name in findings if np.ndim(findings[name]) == 0])
+        try:
+            return self._marginalizer.query(names, findings).ravel()
+        except ValueError:
+            if self._marginalizer.log_probability(findings) > -np.inf:
+                raise
+            return np.full(int(np.prod([len(self.tables_.states[name]) for name in names])), np.nan)
+
+    def probability(self, evidence: Mapping[str, Any]) -> float:
+        """Return P(evidence), with `evidence` as for :meth:`query`; of soft evidence, the mean likelihood.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3})
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> round(model.probability({"sky": "rain", "class": "go"}), 3)
+        0.179
+        """
+        check_is_fitted(self)
+        return float(np.exp(self._marginalizer.log_probability(self._findings(evidence))))
 
     def _query_rows(self, names: list[str], evidence: Any) -> pd.DataFrame:
         frame = to_frame(evidence, "evidence")
@@ -106,12 +174,7 @@ class QueryMixin(FittedNetwork):
             there = {name: int(code) for name, code in zip(self.schema_.names, codes[:, m], strict=True)}
             hard = {name: code for name, code in there.items() if code != self.schema_.missing}
             findings: dict[str, Finding] = {**hard, **likelihoods}
-            try:
-                answers[m] = self._marginalizer.query(names, findings).ravel()
-            except ValueError:
-                if self._marginalizer.log_probability(findings) > -np.inf:
-                    raise
-                answers[m] = np.nan  # the findings are impossible
+            answers[m] = self._answer(names, findings)
         states = {name: self.tables_.states[name] for name in names}
         return rows_frame(answers, states, _row_labels(evidence, len(frame)))
 
@@ -142,8 +205,12 @@ class QueryMixin(FittedNetwork):
         check_is_fitted(self)
         return imputed(self, X, how, random_state)
 
-    def most_probable(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the most probable explanation: the state of every variable that is not given, all of them jointly.
+    def most_probable(
+        self, evidence: Mapping[str, Any] | None = None, variables: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """Return the most probable explanation: the joint state of `variables`, by default of all unknown ones.
+
+        Other unknown variables are summed out, which may need larger tables than the answer to a query.
 
         Joint states whose log probabilities are within 1e-9 of the largest are tied: the first is taken, by the lowest
         state of the first variable in which they differ.
@@ -160,10 +227,48 @@ class QueryMixin(FittedNetwork):
         {'wind': 'no', 'class': 'stay'}
         """
         check_is_fitted(self)
-        states = most_probable(self.tables_, self._findings(evidence), self.max_clique_size)
+        findings = self._findings(evidence)
+        return self._labels(most_probable(self.tables_, findings, variables=variables, asked=self._asked()))
+
+    def explanations(
+        self, evidence: Mapping[str, Any] | None = None, n: int = 5, variables: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """Return the n most probable joint states of `variables`, by default of all unknown ones.
+
+        Parameters are as for :meth:`most_probable`.
+
+        Returns
+        -------
+        pandas frame
+            A row for each joint state, the most probable first: a column for each variable, and ``probability``, given
+            the evidence. There are fewer rows if all other joint states are impossible.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model.explanations({"sky": "rain"}, n=2).round(2)
+          wind class  probability
+        0   no  stay         0.58
+        1  yes    go         0.18
+        """
+        check_is_fitted(self)
+        found = explanations(self._asked(), n, self._findings(evidence), variables)
+        rows = [self._labels(one.states) for one in found]
+        values = [float(np.exp(one.log_probability)) for one in found]
+        return explanations_frame(rows, values)
+
+    def _labels(self, states: Mapping[str, int]) -> dict[str, Any]:
         labels = {name: self.tables_.states[name][code] for name, code in states.items()}
         missing = self.encoder_.missing_states
         return {name: None if label == missing.get(name, ()) else label for name, label in labels.items()}
+
+    def _asked(self) -> Asked:
+        """Return the network that is kept for single questions."""
+        network = self._marginalizer
+        network = network.compiled if isinstance(network, CalibratedNetwork) else network
+        return network.kept if isinstance(network, Marginalizer) else Asked(self.tables_, self.max_clique_size)
 
     def what_next(self, X: Any, costs: Mapping[str, float] | None = None) -> pd.DataFrame:
         """Return what to ask next: the unknown features of every row by what each is expected to tell of the class.

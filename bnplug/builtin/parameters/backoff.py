@@ -219,10 +219,7 @@ class BackOff(CountsLearner):
             counts = [self._counts[v][length] for v in nodes]
             rows = [self._rows[v][length] for v in nodes]
             cells = _Cells(counts, rows, configurations, below, below_loo)
-            if self.concentration == "loo":
-                chosen = cells.best()
-            else:
-                chosen = np.full(len(nodes), float(self.concentration))
+            chosen = cells.best() if self.concentration == "loo" else np.full(len(nodes), float(self.concentration))
             if length == 0 and table.target_index in nodes:
                 chosen[nodes.index(table.target_index)] = 1.0
             below, below_loo = cells.estimates(chosen)

@@ -5,11 +5,10 @@ A part includes the ancestors of its features: the omitted tables sum to one, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
 from graphlib import TopologicalSorter
-from itertools import combinations
 from math import prod
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bnplug.errors import did_you_mean
+from bnplug.inference import _orders
 from bnplug.inference.queries import query, relevant
 from bnplug.model.log_tables import LogTables
 from bnplug.show.summary import mutual_information
@@ -203,51 +203,9 @@ def _size(clique: Iterable[int], cards: Sequence[int]) -> int:
 
 
 def _cliques(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> Iterator[frozenset[int]]:
-    """Yield the clique of each variable as it is eliminated, always the variable that adds the fewest edges."""
-    near: dict[int, set[int]] = {v: set() for v in range(len(parents))}
-    for v, above in enumerate(parents):
-        for a, b in combinations((v, *above), 2):
-            near[a].add(b)
-            near[b].add(a)
-    fill = {v: _fill(near, v) for v in near}
-    costs = {v: (fill[v], _size((v, *near[v]), cards), v) for v in near}
-    while near:
-        v = min(costs, key=costs.__getitem__)
-        yield frozenset({v, *near[v]})
-        del costs[v]
-        for u in _eliminate(near, fill, v):
-            costs[u] = fill[u], _size((u, *near[u]), cards), u
-
-
-def _fill(near: Mapping[int, set[int]], v: int) -> int:
-    """Return the number of edges that eliminating `v` adds."""
-    around = near[v]
-    # By sets, since the class may have a thousand neighbors, and so a million pairs of them.
-    joined = sum(len(near[u] & around) for u in around) // 2
-    return len(around) * (len(around) - 1) // 2 - joined
-
-
-def _eliminate(near: dict[int, set[int]], fill: dict[int, int], v: int) -> set[int]:
-    """Connect the neighbors of `v`, remove it, and update `fill`; return the variables whose costs change."""
-    around = near[v]
-    changed = set(around)
-    for u in around:
-        for w in around - near[u] - {u}:
-            common = near[u] & near[w]
-            for x in common:
-                fill[x] -= 1
-            fill[u] += len(near[u]) - len(common)
-            fill[w] += len(near[w]) - len(common)
-            near[u].add(w)
-            near[w].add(u)
-            changed |= common
-    for u in around:
-        # Pairs of neighbors of u without an edge no longer count if they contain v.
-        near[u].remove(v)
-        fill[u] -= len(near[u]) - (len(around) - 1)
-    del near[v], fill[v]
-    changed.discard(v)
-    return changed
+    """Yield the clique of each variable as it is eliminated."""
+    scopes = [(v, *above) for v, above in enumerate(parents)]
+    return _orders.cliques(_orders.best_order(cards, scopes), scopes)
 
 
 def _maximal(cliques: Iterable[frozenset[int]]) -> list[frozenset[int]]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.show.explorer._part import _cliques, clique_tree, n_cells
+from bnplug.show.explorer._part import clique_tree, n_cells
 
 
 @st.composite
@@ -49,22 +49,3 @@ def test_a_cycle_of_parents_is_cut_by_one_edge():
 def test_children_are_spread(n):
     tree = clique_tree([[], *([0] for _ in range(n))], [2] * (n + 1), 0)
     assert max(np.bincount(tree.above[1:])) == 2
-
-
-def cost(edges, left, cards, v):
-    around = [u for u in left if {u, v} in edges]
-    missing = [pair for pair in combinations(around, 2) if {*pair} not in edges]
-    return len(missing), np.prod([cards[u] for u in (v, *around)], dtype=int), v
-
-
-@given(networks())
-def test_the_variable_that_adds_fewest_edges_is_eliminated_next(network):
-    parents, cards, _ = network
-    edges = [{*pair} for v, family in enumerate(parents) for pair in combinations((v, *family), 2)]
-    left = {*range(len(parents))}
-    for clique in _cliques(parents, cards):
-        _, _, v = min(cost(edges, left, cards, u) for u in left)
-        assert clique == {v, *(u for u in left if {u, v} in edges)}
-        edges += [{*pair} for pair in combinations(clique, 2)]
-        left.remove(v)
-    assert not left
