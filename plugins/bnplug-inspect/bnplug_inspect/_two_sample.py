@@ -1,0 +1,144 @@
+"""Tests and effect sizes for two samples of counts, and the control of false discoveries over all tests of a report.
+
+A reference sample is small, too: its counts are never taken for probabilities. States are pooled by the counts of both
+samples together, which keeps a test valid for states that occur in one sample only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2, false_discovery_control, fisher_exact, norm
+
+from bnplug.typing import BoolArray, FloatArray
+
+#: Cells with a smaller expected count in the smaller sample are pooled with the next smallest.
+LEAST = 5.0
+
+
+class TwoSample(NamedTuple):
+    """The result of a test of homogeneity.
+
+    Attributes
+    ----------
+    p_value : float
+        1 if there are too few rows to compare.
+    variation : float
+        The total variation distance of the distributions given each configuration, weighted by the second sample.
+    column : int
+        The configuration with the largest part of the statistic.
+    """
+
+    p_value: float
+    variation: float
+    column: int
+
+
+def compare_counts(first: npt.ArrayLike, second: npt.ArrayLike) -> TwoSample:
+    """Compare counts of shape (states,) or (states, configurations) by Pearson's test, summed over configurations.
+
+    Examples
+    --------
+    30 and 10 of 40 rows against 20 and 20: the statistic is 80 * (30 * 20 - 10 * 20)^2 / (40 * 40 * 50 * 30) = 5.33.
+
+    >>> round(compare_counts([30, 10], [20, 20]).p_value, 4), compare_counts([30, 10], [20, 20]).variation
+    (0.0209, 0.25)
+    """
+    before, after = (np.asarray(counts, dtype=np.float64) for counts in (first, second))
+    before, after = before.reshape(len(before), -1), after.reshape(len(after), -1)
+    before, after = _pooled(before, after)
+    n, m, total = before.sum(axis=0), after.sum(axis=0), before + after
+    used = (n > 0) & (m > 0)
+    shares = _shares(before, n) - _shares(after, m)
+    weights = np.divide(n * m, total, out=np.zeros_like(total), where=total > 0)
+    parts = np.where(used, (shares**2 * weights).sum(axis=0), 0.0)
+    df = np.where(used, np.maximum((total > 0).sum(axis=0) - 1, 0), 0).sum()
+    p_value = float(chi2.sf(parts.sum(), df)) if df > 0 else 1.0
+    variation = np.abs(shares).sum(axis=0) / 2
+    rows = np.where(used, m, 0.0)
+    mean = float(variation @ rows / rows.sum()) if rows.any() else 0.0
+    return TwoSample(p_value, mean, int(parts.argmax()))
+
+
+def _shares(counts: FloatArray, totals: FloatArray) -> FloatArray:
+    return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+
+
+def _pooled(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the counts with the rare states of each configuration in one more state at the end."""
+    n, m, total = before.sum(axis=0), after.sum(axis=0), before + after
+    share = np.divide(np.minimum(n, m), n + m, out=np.zeros_like(n), where=n + m > 0)
+    order = total.argsort(axis=0, kind="stable")
+    columns = np.arange(total.shape[1])
+    ascending = total[order, columns]
+    # The rare states, and further ones until the pool is large enough.
+    rare = (ascending * share < LEAST) & (ascending > 0)
+    in_pool = np.cumsum(np.where(ascending > 0, ascending, 0.0), axis=0) - ascending
+    small = rare | ((in_pool * share < LEAST) & (in_pool > 0))
+    pool = np.zeros(total.shape, dtype=bool)
+    pool[order, columns] = small
+    return tuple(np.vstack([np.where(pool, 0.0, c), np.where(pool, c, 0.0).sum(axis=0)]) for c in (before, after))  # type: ignore[return-value]
+
+
+def compare_shares(first: int, n_first: int, second: int, n_second: int, alternative: str = "two-sided") -> float:
+    """Return the p value of Fisher's exact test for `first` of `n_first` rows against `second` of `n_second`."""
+    table = [[second, n_second - second], [first, n_first - first]]
+    return float(fisher_exact(table, alternative=alternative).pvalue)
+
+
+def lower_than(quantiles: FloatArray, n: int, values: FloatArray) -> float:
+    """Return the p value of a rank sum test: are `values` lower than the `n` values that have these quantiles?"""
+    if len(quantiles) == 0 or len(values) == 0:
+        return 1.0
+    places = np.searchsorted(quantiles, values, "left") + np.searchsorted(quantiles, values, "right")
+    position = places.mean() / (2 * len(quantiles))
+    return float(norm.cdf((position - 0.5) / np.sqrt((1 / n + 1 / len(values)) / 12)))
+
+
+def in_lower_tail(quantiles: FloatArray, n: int, values: FloatArray, level: float = 0.05) -> tuple[float, float]:
+    """Return the share of values below the quantile at about `level`, and the p value of Fisher's exact test."""
+    if len(quantiles) == 0 or len(values) == 0:
+        return 0.0, 1.0
+    place = int(level * len(quantiles))
+    below = int((values < quantiles[place]).sum())
+    expected = int(np.ceil((place + 0.5) / len(quantiles) * n))
+    return below / len(values), compare_shares(expected, n, below, len(values), "greater")
+
+
+def population_stability(first: FloatArray, second: FloatArray) -> float:
+    """Return the population stability index: the sum of (q - p) log(q / p); half a row is added to each count.
+
+    Examples
+    --------
+    >>> round(population_stability(np.array([50, 50]), np.array([80, 20])), 2)
+    0.41
+    """
+    p, q = ((counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (first, second))
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def jensen_shannon(first: FloatArray, second: FloatArray) -> float:
+    """Return the Jensen-Shannon distance with logarithms to the base 2: 0 for equal shares, 1 for disjoint states.
+
+    Examples
+    --------
+    >>> jensen_shannon(np.array([3, 0]), np.array([0, 5])), jensen_shannon(np.array([3, 3]), np.array([1, 1]))
+    (1.0, 0.0)
+    """
+    if not first.sum() or not second.sum():
+        return 0.0
+    p, q = first / first.sum(), second / second.sum()
+    mean = (p + q) / 2
+    parts = [np.where(r > 0, r * np.log2(np.where(r > 0, r / np.where(mean > 0, mean, 1.0), 1.0)), 0.0).sum() for r in (p, q)]
+    return float(np.sqrt(max(sum(parts) / 2, 0.0)))
+
+
+def adjusted(p_values: FloatArray) -> FloatArray:
+    """Return p values adjusted for all tests of a report (Benjamini and Hochberg 1995); NaN stays and does not count."""
+    result = np.full(len(p_values), np.nan)
+    tested: BoolArray = ~np.isnan(p_values)
+    if tested.any():
+        result[tested] = false_discovery_control(p_values[tested])
+    return result
