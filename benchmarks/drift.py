@@ -1,21 +1,22 @@
 """Drift reports: how often they raise an alarm without any drift, and how often they name a changed table.
 
 A population is a random network: a class with 2 or 3 states as the parent of 5 to 20 features with 2 to 5 states; each
-feature has up to two of the features before it as further parents, with probabilities 0.3, 0.5 and 0.2 for none, one and
-two. The columns of all tables are drawn from a Dirichlet distribution with parameters 1.
+feature has up to two of the features before it as further parents, with probabilities 0.3, 0.5 and 0.2 for none, one
+and two. The probabilities of the classes are drawn from a Dirichlet distribution with parameters 10, the columns of all
+other tables from one with parameters 1.
 
 **False alarms.** 1,000 cases, seeds 0 to 999. In each, training rows (300, 1,000 or 3,000) and new rows (300, 2,000 or
-20,000) come from one population. In half of the cases, half of the features become numbers (the state plus normal noise
-of standard deviation 0.4); in half, 5% of the cells of both samples are missing. The model is, with equal probability,
-the default with calibrated evidence, naive Bayes with `ml`, `hill-climb[bdeu]`, `kdb`, or `tan` with `ml` and `mdl` bins.
-Half of the reports get the classes of the new rows.
+20,000) come from one population. In half of the cases, half of the features become numbers (the state plus normal
+noise of standard deviation 0.4); in half, 5% of the cells of both samples are missing. The model is, with equal
+probability, the default with calibrated evidence, naive Bayes with `ml`, `hill-climb[bdeu]`, `kdb`, or `tan` with `ml`
+and `mdl` bins. Half of the reports get the classes of the new rows.
 
 Rule, fixed before the first run: at most 5% of the reports raise an alarm.
 
 **Changed tables.** 200 cases, seeds 1000 to 1199: 2,000 training rows, then 2,000 new rows in which every column of the
 table of one random feature moves by exactly 0.2 in total variation: mass 0.2 moves from random states to random other
-states. The model has the structure of the population, and `backoff` parameters with calibrated evidence; the report gets
-the classes.
+states. The model has the structure of the population, and `backoff` parameters with calibrated evidence; the report
+gets the classes.
 
 Rule, fixed before the first run: the report names the changed table in 90% of the cases. Also reported, without a rule:
 the share of named tables that did not change, the same without classes, and with the default structure `tan` (where the
@@ -47,7 +48,7 @@ def population(random):
     n_features = int(random.integers(5, 21))
     names = ["class", *(f"x{i}" for i in range(n_features))]
     states = {"class": [f"c{k}" for k in range(random.integers(2, 4))]}
-    tables = {"class": ((), np.log(random.dirichlet(np.ones(len(states["class"])))))}
+    tables = {"class": ((), np.log(random.dirichlet(np.full(len(states["class"]), 10.0))))}
     for i, name in enumerate(names[1:]):
         states[name] = [f"s{k}" for k in range(random.integers(2, 6))]
         n_parents = min(i, int(random.choice(3, p=[0.3, 0.5, 0.2])))
@@ -129,7 +130,9 @@ def changed_case(seed):
         named = set(report.tables.loc[report.tables["alarm"], "variable"])
         accepted = {name}
         if setting == "tan":
-            accepted |= {child if parent == name else parent for parent, child in model.tables_.edges if name in (parent, child)}
+            accepted |= {
+                child if parent == name else parent for parent, child in model.tables_.edges if name in (parent, child)
+            }
         result[setting] = bool(named & accepted)
         result[f"{setting}: other tables"] = len(named - accepted)
         result[f"{setting}: all named"] = len(named)
@@ -163,7 +166,11 @@ def main(part="null", cases=None):
         kinds = pd.Series([kind for alarm, (_, *found) in results if alarm for kind in set(found)], dtype=object)
         models = pd.DataFrame([(about[0], alarm) for alarm, about in results], columns=["model", "alarm"])
         print(f"{sum(alarm for alarm, _ in results)} of {n} reports raise an alarm")
-        print(kinds.value_counts().to_string(), models.groupby("model")["alarm"].agg(["mean", "size"]).to_string(), sep="\n")
+        print(
+            kinds.value_counts().to_string(),
+            models.groupby("model")["alarm"].agg(["mean", "size"]).to_string(),
+            sep="\n",
+        )
     elif part == "changed":
         frame = pd.DataFrame([changed_case(seed) for seed in range(1000, 1000 + int(cases or 200))])
         for setting in ("classes given", "no classes", "tan"):

@@ -60,9 +60,7 @@ def calibration(model: Any, table: Table, tables: LogTables) -> tuple[Calibratio
         return Calibration(), None
 
 
-def _summary(
-    parts: list[HeldOut], likelihoods: list[FloatArray], calibration: Calibration
-) -> HeldOutSummary | None:
+def _summary(parts: list[HeldOut], likelihoods: list[FloatArray], calibration: Calibration) -> HeldOutSummary | None:
     """Summarize held-out rows with all their features, by the calibrated posterior."""
     if not parts:
         return None
@@ -89,7 +87,9 @@ def _held_out(model: Any, table: Table, likelihoods: list[FloatArray]) -> Iterat
         classes = labels[test].astype(np.int64)
         weights = np.ones(rest.n_rows) if rest.weights is None else rest.weights
         # Likelihoods of the features, summed over the classes.
-        likelihoods.append(np.logaddexp.reduce(network.log_joint(rest.codes, complete=True, n_jobs=model.n_jobs), axis=1))
+        likelihoods.append(
+            np.logaddexp.reduce(network.log_joint(rest.codes, complete=True, n_jobs=model.n_jobs), axis=1)
+        )
         for codes in (rest.codes, _half_hidden(rest, random)):
             joint = network.log_joint(codes, n_jobs=model.n_jobs)
             yield HeldOut(joint, nothing, classes, weights, known_share(codes, blanket))

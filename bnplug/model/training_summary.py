@@ -97,7 +97,9 @@ class TrainingSummary:
         singles = [(v,) for v in range(len(table.names))]
         families = [(v, *parents) for v, parents in enumerate(structure.parents)]
         counts = [cells.astype(np.int64) for cells in rows.counts([*singles, *families])]
-        states, cells = (dict(zip(table.names, part, strict=True)) for part in (counts[: len(singles)], counts[len(singles) :]))
+        states, cells = (
+            dict(zip(table.names, part, strict=True)) for part in (counts[: len(singles)], counts[len(singles) :])
+        )
         weights = table.counts([[table.target_index]])[0] if table.weighted else states[table.target].astype(np.float64)
         return cls(table.n_rows, states, cells, weights, held_out)
 
@@ -113,7 +115,9 @@ class TrainingSummary:
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all as few arrays, counts in the smallest unsigned type."""
-        counts = np.concatenate([[self.n_rows], *(c.ravel() for part in (self.states, self.families) for c in part.values())])
+        counts = np.concatenate(
+            [[self.n_rows], *(c.ravel() for part in (self.states, self.families) for c in part.values())]
+        )
         arrays = {
             "training_counts": counts.astype(np.min_scalar_type(int(counts.max()))),
             "training_classes": self.class_weights,

@@ -96,6 +96,7 @@ def _classes(model: BayesianNetworkClassifier, y: Any, n_rows: int) -> tuple[Int
     unknown = (labels < 0) & cells.notna().to_numpy()
     if n_rows and unknown.all():
         raise ValueError(
-            f"y_new has none of the classes {list(position)}; it has {cells.unique().tolist()[:5]}, of type {cells.dtype}"
+            f"y_new has none of the classes {list(position)}; it has {cells.unique().tolist()[:5]}, of type "
+            f"{cells.dtype}"
         )
     return labels, _counted(cells[unknown]) if unknown.any() else {}

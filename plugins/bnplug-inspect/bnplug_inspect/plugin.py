@@ -10,4 +10,13 @@ from bnplug import PluginCommand, hookimpl
 @hookimpl
 def bnplug_commands() -> Iterable[PluginCommand]:
     """Return the commands under ``bnplug``."""
-    return ()
+    yield PluginCommand(
+        name="drift",
+        command="bnplug_inspect.drift_commands:drift_command",
+        summary="Compare later rows with the training rows of a model.",
+    )
+    yield PluginCommand(
+        name="adjust-prior",
+        command="bnplug_inspect.drift_commands:adjust_prior_command",
+        summary="Adjust a model to another prevalence of the classes.",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import comb
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from bnplug import BayesianNetworkClassifier
-from bnplug.errors import article
+from bnplug.errors import BnplugWarning, article
 from bnplug.files import write_atomically
 from bnplug.model.training_summary import TrainingSummary, reliability
 from bnplug.typing import FloatArray, IntArray
+from bnplug_inspect._alarms import alarms
 from bnplug_inspect._later_rows import LaterRows
 from bnplug_inspect._two_sample import (
     adjusted,
@@ -30,12 +33,6 @@ from bnplug_inspect._two_sample import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Population stability indices from which a difference of a feature is medium, and large.
-MEDIUM, LARGE = 0.1, 0.25
-
-#: Total variations from which a difference of a conditional table is medium, and large.
-MEDIUM_VARIATION, LARGE_VARIATION = 0.1, 0.2
 
 _MOST_LISTED = 8
 
@@ -87,8 +84,7 @@ class DriftReport:
     @property
     def alarms(self) -> pd.DataFrame:
         """The alarms, largest differences first: ``kind``, ``name``, ``size``, ``evidence`` and ``p_value``."""
-        rows = [*_feature_alarms(self), *_table_alarms(self), *_prediction_alarms(self)]
-        frame = pd.DataFrame(rows, columns=["kind", "name", "size", "evidence", "p_value"])
+        frame = pd.DataFrame(list(alarms(self)), columns=["kind", "name", "size", "evidence", "p_value"])
         order = frame["size"].map({"large": 0, "medium": 1, "small": 2})
         return frame.iloc[order.argsort(kind="stable")].reset_index(drop=True)
 
@@ -130,9 +126,9 @@ def drift(model: BayesianNetworkClassifier, X_new: Any, y_new: Any = None, *, le
     """Compare later rows with the rows that a model was trained on.
 
     The model keeps counts of its training rows, and quantiles of held-out rows if its evidence is calibrated. All
-    tests compare two samples, so they account for a small training set. The p values of all tests together are adjusted
-    to control false discoveries (Benjamini and Hochberg 1995). If nothing has changed, at most a share `level` of
-    reports raises an alarm.
+    tests compare two samples, so they account for a small training set. The p values are adjusted to control
+    false discoveries (Benjamini and Hochberg 1995), among all tests together and among those of features, of tables and
+    of predictions. If nothing has changed, at most a share `level` of reports raises an alarm.
 
     Parameters
     ----------
@@ -164,17 +160,35 @@ def drift(model: BayesianNetworkClassifier, X_new: Any, y_new: Any = None, *, le
     features, shares = _features(model, rows, training)
     tables = _tables(model, rows, training)
     predictions = _predictions(model, rows, training, notes)
-    columns = [(features, "p_value"), (features, "missing_p_value"), (tables, "p_value"), (predictions, "p_value")]
-    p_values = adjusted(np.concatenate([frame[name].to_numpy(dtype=np.float64) for frame, name in columns]))
-    for (frame, name), part in zip(columns, np.split(p_values, np.cumsum([len(f) for f, _ in columns])[:-1]), strict=True):
-        frame[name] = part
+    _adjust([(features, "p_value"), (features, "missing_p_value")], [(tables, "p_value")], [(predictions, "p_value")])
     features["alarm"] = (features["p_value"] <= level) | (features["missing_p_value"] <= level)
     tables["alarm"], predictions["alarm"] = tables["p_value"] <= level, predictions["p_value"] <= level
     n_training = 0 if training is None else training.n_rows
     kept = {name: shares[name] for name in features.loc[features["alarm"], "feature"]}
     return DriftReport(
-        model.target_, n_training, rows.table.n_rows, level, features, tables, predictions, notes, model.tables_.edges, kept
+        model.target_,
+        n_training,
+        rows.table.n_rows,
+        level,
+        features,
+        tables,
+        predictions,
+        notes,
+        model.tables_.edges,
+        kept,
     )
+
+
+def _adjust(*parts: list[tuple[pd.DataFrame, str]]) -> None:
+    """Replace p values by those adjusted for all tests of the report and, if they are larger, for those of its part."""
+    raw = [np.concatenate([frame[name].to_numpy(dtype=np.float64) for frame, name in part]) for part in parts]
+    whole = np.split(adjusted(np.concatenate(raw)), np.cumsum(list(map(len, raw)))[:-1])
+    for part, p_values, in_whole in zip(parts, raw, whole, strict=True):
+        values = np.maximum(in_whole, adjusted(p_values))
+        for (frame, name), chosen in zip(
+            part, np.split(values, np.cumsum([len(f) for f, _ in part])[:-1]), strict=True
+        ):
+            frame[name] = chosen
 
 
 def _check(model: Any, level: float) -> None:
@@ -256,10 +270,16 @@ def _features(
                 "missing_p_value": _missing_p_value(n_missing, n_rows) if training is not None else np.nan,
             }
         )
-        table = {"state": [*map(str, states), *(["(new)"] if len(others) else [])], "training": effect[0], "new": effect[1]}
-        frame = pd.DataFrame(table)
-        shares[name] = frame.assign(**{part: frame[part] / max(frame[part].sum(), 1) for part in ("training", "new")})
+        labels = [*map(str, states), *(["(new)"] if len(others) else [])]
+        shares[name] = _share_frame(labels, *effect, n_missing)
     return pd.DataFrame(records), shares
+
+
+def _share_frame(states: list[str], before: FloatArray, now: FloatArray, n_missing: FloatArray) -> pd.DataFrame:
+    """Return the shares of rows in each state, and of rows with a missing cell if there are any."""
+    if n_missing.any():
+        states, before, now = [*states, "(missing)"], np.append(before, n_missing[0]), np.append(now, n_missing[1])
+    return pd.DataFrame({"state": states, "training": before / max(before.sum(), 1), "new": now / max(now.sum(), 1)})
 
 
 def _missing_p_value(n_missing: FloatArray, n_rows: tuple[int, int]) -> float:
@@ -363,29 +383,30 @@ def _measures(
     log_posterior, labels = _known_posteriors(model, rows)
     score, bins = log_posterior[np.arange(len(labels)), labels], reliability(log_posterior, labels)
     nothing = np.zeros(0)
-    reference = (0, nothing, nothing) if held_out is None else (held_out.n_rows, held_out.log_score, held_out.reliability)
+    reference = (
+        (0, nothing, nothing) if held_out is None else (held_out.n_rows, held_out.log_score, held_out.reliability)
+    )
     before = reference[2] if held_out is not None else np.full(bins.shape, np.nan)
     p_score = lower_than(reference[1], reference[0], score) if held_out is not None else np.nan
     yield "median log score of the true class", _median(reference[1]), _median(score), p_score
-    yield "accuracy", *(float(part[:, 2].sum() / part[:, 0].sum()) for part in (before, bins)), np.nan
+    yield "accuracy", _accuracy(before), _accuracy(bins), np.nan
     gaps = [_overconfidence(part) for part in (before, bins)]
     z = (gaps[1][0] - gaps[0][0]) / np.sqrt(max(gaps[0][1] + gaps[1][1], 1e-12))
     yield "confidence above accuracy", gaps[0][0], gaps[1][0], _upper(z)
 
 
 def _known_posteriors(model: BayesianNetworkClassifier, rows: LaterRows) -> tuple[FloatArray, IntArray]:
-    import warnings
-
-    from bnplug.errors import BnplugWarning
-
     assert rows.labels is not None
     known = rows.labels >= 0
-    frame = rows.frame if hasattr(model, "feature_names_in_") else rows.frame
     with warnings.catch_warnings():
         # The report lists unseen values and absent columns.
         warnings.simplefilter("ignore", BnplugWarning)
-        log_posterior = model.predict_log_proba(frame[known])
+        log_posterior = model.predict_log_proba(rows.frame[known])
     return log_posterior, rows.labels[known]
+
+
+def _accuracy(bins: FloatArray) -> float:
+    return float(bins[:, 2].sum() / bins[:, 0].sum())
 
 
 def _median(values: FloatArray) -> float:
@@ -406,38 +427,4 @@ def _overconfidence(bins: FloatArray) -> tuple[float, float]:
 
 
 def _upper(z: float) -> float:
-    from scipy.stats import norm
-
     return float(norm.sf(z))
-
-
-def _size(value: float, medium: float, large: float) -> str:
-    return "large" if value >= large else "medium" if value >= medium else "small"
-
-
-def _feature_alarms(report: DriftReport) -> Iterator[tuple[str, str, str, str, float]]:
-    for row in report.features[report.features["alarm"]].itertuples():
-        kind = "class" if row.feature == report.target else "feature"
-        if row.p_value <= report.level:
-            more = f"; new: {row.new_values}" if row.new_values else ""
-            more += f"; vanished: {row.vanished}" if row.vanished else ""
-            yield kind, row.feature, _size(row.psi, MEDIUM, LARGE), f"stability index {row.psi:.3f}{more}", row.p_value
-        if row.missing_p_value <= report.level:
-            shift = abs(row.missing_new - row.missing_training)
-            evidence = f"missing in {row.missing_training:.1%} of the training rows, now in {row.missing_new:.1%}"
-            yield "missing", row.feature, _size(shift, 0.05, 0.2), evidence, row.missing_p_value
-
-
-def _table_alarms(report: DriftReport) -> Iterator[tuple[str, str, str, str, float]]:
-    for row in report.tables[report.tables["alarm"]].itertuples():
-        evidence = (
-            f"P({row.variable} | {row.given}) differs by {row.variation:.2f} in total variation, most where {row.where}: "
-            f"{row.variable}={row.state} from {row.training:.2f} to {row.new:.2f}"
-        )
-        yield "table", row.variable, _size(row.variation, MEDIUM_VARIATION, LARGE_VARIATION), evidence, row.p_value
-
-
-def _prediction_alarms(report: DriftReport) -> Iterator[tuple[str, str, str, str, float]]:
-    for row in report.predictions[report.predictions["alarm"]].itertuples():
-        evidence = f"{row.training:.3f} in held-out training rows, now {row.new:.3f}"
-        yield "prediction", row.measure, "medium", evidence, row.p_value
