@@ -130,13 +130,16 @@ def compare_shares(first: int, n_first: int, second: int, n_second: int, greater
     return float(fisher_exact(table, alternative="greater" if greater else "two-sided").pvalue)
 
 
-def lower_than(quantiles: FloatArray, n: int, values: FloatArray) -> float:
-    """Return the p value of a rank sum test: are `values` lower than the `n` values that have these quantiles?"""
+def lower_than(quantiles: FloatArray, n: int, values: FloatArray) -> tuple[float, float]:
+    """Test whether `values` are lower than `n` values with these quantiles, by rank sums.
+
+    Returns the share of pairs in which they are, ties counted half, and the p value.
+    """
     if len(quantiles) == 0 or len(values) == 0:
-        return 1.0
+        return 0.5, 1.0
     places = np.searchsorted(quantiles, values, "left") + np.searchsorted(quantiles, values, "right")
     position = places.mean() / (2 * len(quantiles))
-    return float(norm.cdf((position - 0.5) / np.sqrt((1 / n + 1 / len(values)) / 12)))
+    return float(1 - position), float(norm.cdf((position - 0.5) / np.sqrt((1 / n + 1 / len(values)) / 12)))
 
 
 def in_lower_tail(quantiles: FloatArray, n: int, values: FloatArray, level: float = 0.05) -> tuple[float, float]:
@@ -180,9 +183,13 @@ def jensen_shannon(first: FloatArray, second: FloatArray) -> float:
 
 
 def adjusted(p_values: FloatArray) -> FloatArray:
-    """Return p values adjusted for all tests of a report (Benjamini and Hochberg 1995); NaN is not a test."""
+    """Return p values adjusted for all tests of a report; NaN is not a test.
+
+    The tests depend on each other, because columns and tables are counted on the same rows. The method holds for any
+    dependence (Benjamini and Yekutieli 2001).
+    """
     result = np.full(len(p_values), np.nan)
     tested: BoolArray = ~np.isnan(p_values)
     if tested.any():
-        result[tested] = false_discovery_control(p_values[tested])
+        result[tested] = false_discovery_control(p_values[tested], method="by")
     return result

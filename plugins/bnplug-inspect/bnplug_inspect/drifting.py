@@ -17,7 +17,7 @@ from scipy.stats import norm
 from bnplug import BayesianNetworkClassifier
 from bnplug.errors import BnplugWarning, article
 from bnplug.files import write_atomically
-from bnplug.model.training_summary import TrainingSummary, reliability
+from bnplug.model.training_summary import HeldOutSummary, TrainingSummary, reliability
 from bnplug.typing import FloatArray, IntArray
 from bnplug_inspect._alarms import alarms
 from bnplug_inspect._later_rows import LaterRows
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LISTED = 8
+
+
+# The name of a measure, its values in training and now, and a p value.
+Measure = tuple[str, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,8 @@ def drift(model: BayesianNetworkClassifier, X_new: Any, y_new: Any = None, *, le
 
     The model keeps counts of its training rows, and quantiles of held-out rows if its evidence is calibrated. All
     tests compare two samples, so they account for a small training set. The p values are adjusted to control
-    false discoveries (Benjamini and Hochberg 1995), among all tests together and among those of features, of tables and
-    of predictions. If nothing has changed, at most a share `level` of reports raises an alarm.
+    false discoveries (Benjamini and Yekutieli 2001), among all tests together and among those of features, of tables
+    and of predictions. If nothing has changed, at most a share `level` of reports raises an alarm.
 
     Parameters
     ----------
@@ -362,37 +366,45 @@ def _predictions(
 
 def _measures(
     model: BayesianNetworkClassifier, rows: LaterRows, training: TrainingSummary | None, notes: list[str]
-) -> Iterator[tuple[str, float, float, float]]:
+) -> Iterator[Measure]:
     held_out = None if training is None else training.held_out
-    if held_out is None:
+    if held_out is None or not len(held_out.log_score):
+        held_out = None
         notes.append(
             "The model has no figures of held-out training rows, so likelihoods and calibration are not tested. Models "
             'with generative parameters and calibrate="evidence" have them.'
         )
-    codes = rows.table.codes.copy()
-    codes[rows.table.target_index] = rows.table.missing
     if held_out is not None:
+        codes = rows.table.codes.copy()
+        codes[rows.table.target_index] = rows.table.missing
         network = model.engine_.compile(model.tables_, model.target_)
         values = np.logaddexp.reduce(network.log_joint(codes, complete=True), axis=1)
         quantiles, n = held_out.log_likelihood, held_out.n_rows
-        share, tail = in_lower_tail(quantiles, n, values)
-        yield "median log-likelihood", _median(quantiles), _median(values), lower_than(quantiles, n, values)
-        yield "share of rows as improbable as the 5% least probable", 0.05, share, tail
-    if rows.labels is None or not (rows.labels >= 0).any():
-        return
-    log_posterior, labels = _known_posteriors(model, rows)
+        yield "mean log-likelihood", float(np.mean(quantiles)), float(np.mean(values)), np.nan
+        yield "pairs of rows in which the new one is less probable", 0.5, *lower_than(quantiles, n, values)
+        yield "rows as improbable as the 5% least probable", 0.05, *in_lower_tail(quantiles, n, values)
+    if rows.labels is not None and (rows.labels >= 0).any():
+        log_posterior, labels = _known_posteriors(model, rows)
+        yield from _scores(log_posterior, labels, held_out)
+
+
+def _scores(log_posterior: FloatArray, labels: IntArray, held_out: HeldOutSummary | None) -> Iterator[Measure]:
+    """Compare predictions of rows with known classes; without held-out rows, there are no tests."""
     score, bins = log_posterior[np.arange(len(labels)), labels], reliability(log_posterior, labels)
-    nothing = np.zeros(0)
-    reference = (
-        (0, nothing, nothing) if held_out is None else (held_out.n_rows, held_out.log_score, held_out.reliability)
-    )
-    before = reference[2] if held_out is not None else np.full(bins.shape, np.nan)
-    p_score = lower_than(reference[1], reference[0], score) if held_out is not None else np.nan
-    yield "median log score of the true class", _median(reference[1]), _median(score), p_score
-    yield "accuracy", _accuracy(before), _accuracy(bins), np.nan
-    gaps = [_overconfidence(part) for part in (before, bins)]
-    z = (gaps[1][0] - gaps[0][0]) / np.sqrt(max(gaps[0][1] + gaps[1][1], 1e-12))
-    yield "confidence above accuracy", gaps[0][0], gaps[1][0], _upper(z)
+    gap, variance = _overconfidence(bins)
+    mean = float(np.mean(score))
+    if held_out is None:
+        yield "mean log score of the true class", np.nan, mean, np.nan
+        yield "accuracy", np.nan, _accuracy(bins), np.nan
+        yield "confidence above accuracy", np.nan, gap, np.nan
+        return
+    before, old_variance = _overconfidence(held_out.reliability)
+    quantiles = held_out.log_score
+    yield "mean log score of the true class", float(np.mean(quantiles)), mean, np.nan
+    yield "pairs of rows in which the new one scores lower", 0.5, *lower_than(quantiles, held_out.n_rows, score)
+    yield "accuracy", _accuracy(held_out.reliability), _accuracy(bins), np.nan
+    z = (gap - before) / np.sqrt(max(old_variance + variance, 1e-12))
+    yield "confidence above accuracy", before, gap, float(norm.sf(z))
 
 
 def _known_posteriors(model: BayesianNetworkClassifier, rows: LaterRows) -> tuple[FloatArray, IntArray]:
@@ -409,10 +421,6 @@ def _accuracy(bins: FloatArray) -> float:
     return float(bins[:, 2].sum() / bins[:, 0].sum())
 
 
-def _median(values: FloatArray) -> float:
-    return float(np.median(values)) if len(values) else np.nan
-
-
 def _overconfidence(bins: FloatArray) -> tuple[float, float]:
     """Return the mean confidence minus the accuracy, and the variance of that."""
     n, confidence, correct = bins.T
@@ -424,7 +432,3 @@ def _overconfidence(bins: FloatArray) -> tuple[float, float]:
     gap = float((confidence.sum() - correct.sum()) / total)
     square = (n[filled] * (a * (1 - c) ** 2 + (1 - a) * c**2)).sum() / total
     return gap, float((square - gap**2) / total)
-
-
-def _upper(z: float) -> float:
-    return float(norm.sf(z))
