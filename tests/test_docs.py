@@ -18,6 +18,7 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
+import click
 import networkx as nx
 import pytest
 from click.testing import CliRunner
@@ -200,8 +201,9 @@ def test_commands_and_options_that_are_named_exist():
     commands = [code.split() for code in named if re.match(r"bnplug [a-z]", code)]
     assert len(commands) > 20
     for _, name, *words in commands:
-        assert name in cli.commands, name
-        options = {option for parameter in cli.commands[name].params for option in parameter.opts}
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None, name
+        options = {option for parameter in command.params for option in parameter.opts}
         for word in words:
             # A dash alone is standard input or output.
             if word.startswith("-") and word != "-":

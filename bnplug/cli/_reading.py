@@ -162,8 +162,10 @@ def labeled_rows(X: pd.DataFrame, y: pd.Series[Any]) -> tuple[pd.DataFrame, pd.S
     if known.all():
         return X, y
     click.echo(f"{len(y) - known.sum():,} of {len(y):,} rows without a class are dropped", err=True)
+    labels = y[known]
     # Whole numbers became floats because of the gaps.
-    return X[known], y[known].convert_dtypes(False, False, True, False, False)
+    is_whole = labels.dtype.kind == "f" and bool((labels % 1 == 0).all())
+    return X[known], labels.astype("int64") if is_whole else labels
 
 
 def model_and_data(required: bool = True, several: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -67,7 +67,7 @@ def test_a_saved_model_has_the_summary(data, tmp_path):
 def test_a_damaged_summary_is_refused(data, damage):
     model = BayesianNetworkClassifier(calibrate="evidence").fit(*data)
     arrays = model.training_summary_.to_arrays()
-    with pytest.raises(ValueError, match="shape|counts"):
+    with pytest.raises(ValueError, match=r"shape|counts"):
         TrainingSummary.from_arrays({**arrays, **damage}, model.tables_)
 
 
