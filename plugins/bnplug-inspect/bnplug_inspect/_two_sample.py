@@ -20,6 +20,10 @@ _CERTAIN, _DOUBTFUL = 1e-7, 0.1
 # The most draws, cells in all draws, and cells at once; draws that reach a statistic are enough from this number on.
 _MOST_DRAWS, _MOST_CELLS, _CHUNK, _ENOUGH = 200_000, 2e7, 2_000_000, 50
 
+#: The factor of variances if predictions of a model are compared with those of the models of folds: these models differ
+#: by chance, too.
+MODEL_VARIANCE = 2.0
+
 #: Cells with a smaller expected count in the smaller sample are pooled with the next smallest.
 LEAST = 5.0
 
@@ -133,13 +137,15 @@ def compare_shares(first: int, n_first: int, second: int, n_second: int, greater
 def lower_than(quantiles: FloatArray, n: int, values: FloatArray) -> tuple[float, float]:
     """Test whether `values` are lower than `n` values with these quantiles, by rank sums.
 
-    Returns the share of pairs in which they are, ties counted half, and the p value.
+    Returns the share of pairs in which they are lower, ties counted half, and the p value. The variance is
+    :data:`MODEL_VARIANCE` times that of two samples.
     """
     if len(quantiles) == 0 or len(values) == 0:
         return 0.5, 1.0
     places = np.searchsorted(quantiles, values, "left") + np.searchsorted(quantiles, values, "right")
     position = places.mean() / (2 * len(quantiles))
-    return float(1 - position), float(norm.cdf((position - 0.5) / np.sqrt((1 / n + 1 / len(values)) / 12)))
+    variance = MODEL_VARIANCE * (1 / n + 1 / len(values)) / 12
+    return float(1 - position), float(norm.cdf((position - 0.5) / np.sqrt(variance)))
 
 
 def in_lower_tail(quantiles: FloatArray, n: int, values: FloatArray, level: float = 0.05) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from bnplug.typing import FloatArray, IntArray
 from bnplug_inspect._alarms import alarms
 from bnplug_inspect._later_rows import LaterRows
 from bnplug_inspect._two_sample import (
+    MODEL_VARIANCE,
     adjusted,
     compare_counts,
     compare_shares,
@@ -403,7 +404,7 @@ def _scores(log_posterior: FloatArray, labels: IntArray, held_out: HeldOutSummar
     yield "mean log score of the true class", float(np.mean(quantiles)), mean, np.nan
     yield "pairs of rows in which the new one scores lower", 0.5, *lower_than(quantiles, held_out.n_rows, score)
     yield "accuracy", _accuracy(held_out.reliability), _accuracy(bins), np.nan
-    z = (gap - before) / np.sqrt(max(old_variance + variance, 1e-12))
+    z = (gap - before) / np.sqrt(max(MODEL_VARIANCE * (old_variance + variance), 1e-12))
     yield "confidence above accuracy", before, gap, float(norm.sf(z))
 
 
