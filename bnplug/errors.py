@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class BnplugWarning(UserWarning):
@@ -109,14 +110,43 @@ def warn_deprecated(message: str) -> None:
 
 
 def warn_outside(message: str, category: type[Warning]) -> None:
-    """Give a warning at the line outside of bnplug that called it."""
+    """Give a warning at the line outside of bnplug that called it, once for each message in a process.
+
+    Python, too, shows a warning once for each line, but forgets that whenever some library changes the filters for a
+    moment: cross-validation would repeat it in every fold. Filters such as "always" and "error" work as usual.
+    """
     import sys
     import warnings
 
     level = 1
     while sys._getframe(level).f_back and sys._getframe(level).f_globals.get("__name__", "").split(".")[0] == "bnplug":
         level += 1
+    module = str(sys._getframe(level).f_globals.get("__name__", ""))
+    if _is_shown_once(message, category, module):
+        if (category, message) in _GIVEN:
+            return
+        _GIVEN.add((category, message))
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+# The warnings that were given.
+_GIVEN: set[tuple[type[Warning], str]] = set()
+
+
+def _is_shown_once(message: str, category: type[Warning], module: str) -> bool:
+    """Return whether the first filter for a warning, or Python's default, shows it once for each line or less often."""
+    import warnings
+
+    for action, text, kind, where, line in warnings.filters:
+        matches = (text is None or _matches(text, message)) and (where is None or _matches(where, module))
+        if matches and issubclass(category, kind) and line == 0:
+            return action in ("default", "module", "once")
+    return True
+
+
+def _matches(pattern: Any, text: str) -> bool:
+    # Filters of the command line and the environment are plain text in some versions of Python.
+    return pattern == text if isinstance(pattern, str) else pattern.match(text) is not None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

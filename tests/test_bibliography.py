@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 ENTRY = re.compile(r"^- (.+?: .+? \(\d{4}\))\.", re.MULTILINE)
 PAPERS = ENTRY.findall((ROOT / "docs/references.md").read_text("utf-8"))
 SOURCES = [*ROOT.glob("bnplug/**/*.py"), *ROOT.glob("plugins/bnplug-*/bnplug_*/**/*.py")]
-METHODS = [method for method in registry.methods() if method.kind != "format"]
+METHODS = [method for method in registry.methods() if method.kind not in ("format", "command")]
 METHODS += [found.recipe for found in recipes.availabilities()]
 
 

@@ -11,15 +11,16 @@ from sklearn.utils import check_random_state
 
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import component
-from bnplug.inference.calibration import HeldOut, fit_calibration, known_share, nothing_known
+from bnplug.inference.calibration import HeldOut, calibrated_log_posterior, fit_calibration, known_share, nothing_known
 from bnplug.inference.marginals import check_marginals
 from bnplug.model.checks import check_tables
 from bnplug.model.log_tables import Calibration, LogTables
+from bnplug.model.training_summary import HeldOutSummary
 from bnplug.model.wettig import blanket_of
 from bnplug.structure import Structure
 from bnplug.table.folds import split_rows
 from bnplug.table.table import Table
-from bnplug.typing import CodeArray
+from bnplug.typing import CodeArray, FloatArray
 
 # The number of folds, and the largest number of rows that are used.
 _FOLDS, _ROWS = 3, 10_000
@@ -31,34 +32,47 @@ def check_calibrate(calibrate: Any) -> None:
         raise ValueError(f"calibrate={calibrate!r} is not 'evidence' or None")
 
 
-def calibration(model: Any, table: Table, tables: LogTables) -> Calibration:
+def calibration(model: Any, table: Table, tables: LogTables) -> tuple[Calibration, HeldOutSummary | None]:
     """Return the factors of evidence for the tables that a classifier has learned; 1 if they are not generative.
 
     Parameters are learned again, on the same structure, in folds of the training rows, at most 10,000 of them.
-    Held-out rows are used twice: as they are, and with a random half of the features hidden.
+    Held-out rows are used twice: as they are, and with a random half of the features hidden. The second result
+    summarizes the held-out rows; it is None without such rows.
     """
     if not getattr(model.parameters_, "generative", False) or not blanket_of(tables):
-        return Calibration()
+        return Calibration(), None
     n = table.n_rows
     chosen = np.arange(n) if n <= _ROWS else np.arange(_ROWS) * n // _ROWS
     labels = table.column(table.target_index)[chosen]
     known = labels != table.missing
     if len(np.unique(labels[known])) < 2:  # the first of several parts may have rows of one class only
-        return Calibration()
+        return Calibration(), None
     rows = table.take(chosen[known]).gather()
     try:
         with warnings.catch_warnings():
             # Warnings about the columns were given for all rows.
             warnings.simplefilter("ignore", UserWarning)
-            return fit_calibration(list(_held_out(model, rows, tables.structure)))
+            likelihoods: list[FloatArray] = []
+            parts = list(_held_out(model, rows, tables.structure, likelihoods))
+            factors = fit_calibration(parts)
+            return factors, _summary(parts[::2], likelihoods, factors)
     except ValueError as error:
         # A learner may need more rows than a fold has, and rows with hidden features larger tables.
         message = "has no effect, because learning or predicting in folds of the training rows failed"
         warn_outside(f"calibrate={model.calibrate!r} {message}: {error}", BnplugWarning)
-        return Calibration()
+        return Calibration(), None
 
 
-def _held_out(model: Any, table: Table, structure: Structure) -> Iterator[HeldOut]:
+def _summary(parts: list[HeldOut], likelihoods: list[FloatArray], calibration: Calibration) -> HeldOutSummary | None:
+    """Summarize held-out rows with all their features, by the calibrated posterior."""
+    if not parts:
+        return None
+    rows = HeldOut(*map(np.concatenate, zip(*parts, strict=True)))
+    return HeldOutSummary.of(np.concatenate(likelihoods), calibrated_log_posterior(rows, calibration), rows.classes)
+
+
+def _held_out(model: Any, table: Table, structure: Structure, likelihoods: list[FloatArray]) -> Iterator[HeldOut]:
+    """Yield the held-out rows of each fold, then with hidden features; add the log-likelihoods of the former."""
     random = check_random_state(0 if model.random_state is None else model.random_state)
     engine = component("engine", model.engine, model)
     labels = table.column(table.target_index)
@@ -74,6 +88,10 @@ def _held_out(model: Any, table: Table, structure: Structure) -> Iterator[HeldOu
         blanket = np.array([table.index(name) for name in blanket_of(tables)], dtype=np.int64)
         classes = labels[test].astype(np.int64)
         weights = np.ones(rest.n_rows) if rest.weights is None else rest.weights
+        # Likelihoods of the features, summed over the classes.
+        likelihoods.append(
+            np.logaddexp.reduce(network.log_joint(rest.codes, complete=True, n_jobs=model.n_jobs), axis=1)
+        )
         for codes in (rest.codes, _half_hidden(rest, random)):
             joint = network.log_joint(codes, n_jobs=model.n_jobs)
             yield HeldOut(joint, nothing, classes, weights, known_share(codes, blanket))

@@ -101,6 +101,6 @@ def check_unlabeled(table: Table, learner: Any, written: Any) -> None:
     """Raise a ``ValueError`` if rows have no class and a parameter learner does not accept them."""
     if table.lacks_classes and not getattr(learner, "takes_unlabeled", False):
         raise ValueError(
-            f"some rows have no class, and parameters={as_written(written)!r} do not learn from such rows; drop them, "
-            f"or use one of {registry.listing(Kind.PARAMETER_LEARNER, 'takes_unlabeled')}"
+            f"some rows have no class, and parameters={as_written(written)!r} do not learn from such rows; "
+            f"drop these rows, or use one of {registry.listing(Kind.PARAMETER_LEARNER, 'takes_unlabeled')}"
         )

@@ -27,6 +27,7 @@ from bnplug.inference.marginals import check_marginals
 from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
 from bnplug.model.log_tables import Calibration, LogTables
+from bnplug.model.training_summary import TrainingSummary
 from bnplug.network._fitted import named_frame
 from bnplug.sources.training import _encode_frame, _encode_source, _learning_weights
 from bnplug.table._checks import native
@@ -55,6 +56,7 @@ class FitMixin(PredictMixin):
     parameters: Any
     calibrate: Any
     engine: Any
+    training_summary_: TrainingSummary | None
 
     def fit_files(
         self,
@@ -144,8 +146,11 @@ class FitMixin(PredictMixin):
             # Fitted models hold no rows.
             vars(self.parameters_).pop("inner_folds_", None)
         tables = check_tables(fitted, table, structure, self.parameters_)
+        held_out = None
         if self.calibrate is not None:
-            tables = tables.with_calibration(calibration(self, table, tables))
+            factors, held_out = calibration(self, table, tables)
+            tables = tables.with_calibration(factors)
+        self.training_summary_ = TrainingSummary.of(table, structure, held_out)
         return self._set_model(tables)
 
     @property
@@ -332,6 +337,8 @@ class FitMixin(PredictMixin):
         table = self._table(X, y, sample_weight)
         structure = self.learned_.structure
         tables = check_tables(learner.partial_fit(table, structure), table, structure, learner)
+        assert self.training_summary_ is not None  # it has counts
+        self.training_summary_ = self.training_summary_ + TrainingSummary.of(table, structure)
         return self._set_model(tables.with_calibration(self.calibration_))
 
     def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:

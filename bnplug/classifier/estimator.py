@@ -116,6 +116,9 @@ class BayesianNetworkClassifier(FitMixin):
         The variables and their states, without rows.
     calibration_ : Calibration
         The factors of evidence that `calibrate` chose; 1 without.
+    training_summary_ : TrainingSummary or None
+        Counts of the training rows, and quantiles of held-out rows, to compare later rows with; None if the model was
+        not learned from rows.
     costs_ : array or None
         The costs as a matrix [true class, predicted class].
     log_likelihood_path_, n_iter_
@@ -244,7 +247,7 @@ class BayesianNetworkClassifier(FitMixin):
         self.encoder_, self.classes_ = encoder, encoder.classes
         self.n_features_in_, self.feature_names_in_ = len(encoder.columns), np.array(encoder.columns, dtype=object)
         self.target_, self.schema_ = tables.target, schema
-        self.structure_ = self.parameters_ = None
+        self.structure_ = self.parameters_ = self.training_summary_ = None
         return self._set_model(tables)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -280,7 +283,7 @@ class BayesianNetworkClassifier(FitMixin):
             check_numbers(self, "max_parameters", "max_clique_size", positive=True)
             saved = network_of(state, arrays)
             self._take_over(saved.tables, saved.encoder)
-            self.learned_ = saved.learned
+            self.learned_, self.training_summary_ = saved.learned, saved.training
             check_saved_limits(self.engine_)
             if not isinstance(self.costs, Unavailable):
                 cost_matrix(self.costs, self.classes_)

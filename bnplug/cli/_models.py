@@ -87,6 +87,7 @@ class Auto:
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )
+@_reading.drop_unlabeled_option
 @_reading.reading_options
 @click.option("--random-state", type=int, help="A seed, for methods that draw at random.")
 @click.option("--n-jobs", type=int, help="Threads or processes.")
@@ -100,6 +101,7 @@ def fit_command(
     method: str | None,
     time_limit: float | None,
     settings: Sequence[str],
+    drop_unlabeled: bool,
     reading: Reading,
     output: Path,
     **options: Any,
@@ -129,9 +131,11 @@ def fit_command(
         _apply(model, settings)
     files = _reading.streamed(data)
     if files is not None:
-        n_rows = _reading.fit_streamed(model, files, target, reading, keep, drop)
+        n_rows = _reading.fit_streamed(model, files, target, reading, keep, drop, drop_unlabeled)
     else:
         X, y = _reading.take_target(reading.frame(data[0]), target, data[0])
+        if drop_unlabeled:
+            X, y = _reading.labeled_rows(X, y)
         X = _reading.chosen_columns(X, keep, drop, data[0])
         model = model.fit(X, y)
         n_rows = len(X)
@@ -223,8 +227,9 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 
 @click.command("evaluate")
 @_reading.model_and_data(several=True)
+@_reading.drop_unlabeled_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def evaluate_command(given: Given, as_json: bool) -> None:
+def evaluate_command(given: Given, drop_unlabeled: bool, as_json: bool) -> None:
     """Compare the predictions of MODEL with the classes in DATA.
 
     - is standard input. Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in
@@ -235,11 +240,13 @@ def evaluate_command(given: Given, as_json: bool) -> None:
 
     model, files = _reading.open_model(given.model_path, given.target), _reading.streamed(given.data)
     if files is None:
-        result = evaluate(model, *given.labelled(model))
+        labeled = given.labelled(model)
+        result = evaluate(model, *(_reading.labeled_rows(*labeled) if drop_unlabeled else labeled))
     else:
         running = RunningEvaluation(model)
         for rows in given.batches(model, files):
-            running.add(*given.labelled(model, rows))
+            labeled = given.labelled(model, rows)
+            running.add(*(_reading.labeled_rows(*labeled) if drop_unlabeled else labeled))
         result = running.result()
     if as_json:
         click.echo(json.dumps(result.to_dict(), indent=2))

@@ -156,6 +156,23 @@ class Given:
                 line.tell("rows", done, files.n_rows)
 
 
+drop_unlabeled_option = click.option(
+    "--drop-unlabeled", is_flag=True, help="Drop the rows without a class; they are an error by default."
+)
+
+
+def labeled_rows(X: pd.DataFrame, y: pd.Series[Any]) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return the rows that have a class, and their classes; print how many others there were."""
+    known = y.notna()
+    if known.all():
+        return X, y
+    click.echo(f"{len(y) - known.sum():,} of {len(y):,} rows without a class are dropped", err=True)
+    labels = y[known]
+    # Whole numbers became floats because of the gaps.
+    is_whole = labels.dtype.kind == "f" and bool((labels % 1 == 0).all())
+    return X[known], labels.astype("int64") if is_whole else labels
+
+
 def model_and_data(required: bool = True, several: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the arguments MODEL and DATA and the options for them, which it gets as ``given``."""
     data = files_argument if several else click.argument("data", type=PATH, required=required)
@@ -265,7 +282,13 @@ def streamed(data: Sequence[Path]) -> list[Path] | None:
 
 
 def fit_streamed(
-    model: Any, paths: list[Path], target: str, reading: Reading, keep: Sequence[str], drop: Sequence[str]
+    model: Any,
+    paths: list[Path],
+    target: str,
+    reading: Reading,
+    keep: Sequence[str],
+    drop: Sequence[str],
+    drop_unlabeled: bool = False,
 ) -> int:
     """Fit a model on files; return the number of their rows."""
     from bnplug.sources._streaming import column_names
@@ -286,9 +309,20 @@ def fit_streamed(
     dates = _dates_in_text(paths[0], columns)
     if dates:
         csv["convert"] = partial(reading.converted, dates=dates)
+    if drop_unlabeled:
+        csv["convert"] = partial(_with_class, csv.get("convert"), target)
     with RowsLine() as line:
         model.fit_files(paths, target, columns=columns if keep or drop else None, csv=csv, progress=line.tell)
-        return line.total
+        summary = getattr(model, "training_summary_", None)
+        return summary.n_rows if drop_unlabeled and summary is not None else line.total
+
+
+def _with_class(
+    convert: Callable[[pd.DataFrame], pd.DataFrame] | None, target: str, frame: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the rows of a converted batch that have a class."""
+    frame = frame if convert is None else convert(frame)
+    return frame[frame[target].notna()]
 
 
 def _dates_in_text(path: Path, columns: Sequence[str]) -> list[str]:

@@ -74,9 +74,20 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     click.echo(f"bnplug: warning: {kind}{printable(_as_options(one_line(message)))}", err=True)
 
 
+# Advice for Python, and for the command line: parameters that are options, other parameters, rows without a class.
+_ADVICE = [
+    (r"""\b(missing|structure|parameters|discretizer)=(["'])([\w-]+)\2""", r"--\1 \3"),
+    (r"""\b(unlabeled|engine|calibrate|on_useless|unseen|dates)=("[^"]*"|'[^']*'|-?\d+)""", r"--set \1=\2"),
+    (r"\bin categorical_features\b", "in --set categorical_features=\"['NAME']\""),
+    (r"\b([Dd])rop these rows\b", r"\1rop these rows with --drop-unlabeled"),
+]
+
+
 def _as_options(message: str) -> str:
-    """Write Python's parameter missing="em" in a message as the option --missing em."""
-    return re.sub(r'\bmissing="(\w+)"', r"--missing \1", message)
+    """Write advice on parameters of Python as advice on options: missing="em" as --missing em."""
+    for advice, option in _ADVICE:
+        message = re.sub(advice, option, message)
+    return message
 
 
 def is_drawn() -> bool:

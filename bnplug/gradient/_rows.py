@@ -50,7 +50,7 @@ def refuse_unlabeled(table: Table) -> None:
     """Raise a ``ValueError`` if the class is missing in some row."""
     absent = int((table.codes[table.target_index] == table.missing).sum())
     if absent:
-        raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
+        raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop these rows")
 
 
 def gather_distinct(table: Table, variables: IntArray, most: int, unlabeled: bool = False) -> Table:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from bnplug.contracts import CompiledNetwork
+from bnplug.inference.complete import log_posterior
 from bnplug.inference.queries import check_variables, impossible, split_evidence
 from bnplug.model.log_tables import HIGHEST, LOWEST, Calibration, LogTables
 from bnplug.model.wettig import blanket_of
@@ -167,6 +168,13 @@ class HeldOut(NamedTuple):
     classes: IntArray
     weights: FloatArray
     known: FloatArray
+
+
+def calibrated_log_posterior(rows: HeldOut, calibration: Calibration) -> FloatArray:
+    """Return log Q(class | evidence) of held-out rows; impossible rows have the class prior."""
+    logits = tempered(rows.joint, rows.nothing, _factors(calibration, rows.known))
+    possible = np.isfinite(logits).any(axis=1, keepdims=True)
+    return log_posterior(np.where(possible, logits, rows.nothing))
 
 
 def fit_calibration(parts: Sequence[HeldOut]) -> Calibration:

@@ -23,6 +23,7 @@ from bnplug.hooks.descriptors import Kind, Method, component_kinds, is_component
 from bnplug.hooks.names import normalize
 from bnplug.hooks.one_file import ENVIRONMENT, ONE_FILE
 from bnplug.model.log_tables import LogTables
+from bnplug.model.training_summary import TrainingSummary
 from bnplug.structure import Learned, PartialGraph, Structure
 from bnplug.table._encoder_state import encoder_state, read_encoder, read_labels
 from bnplug.table.encoder import ColumnEncoder
@@ -367,7 +368,7 @@ def _learned_from_json(data: Mapping[str, Any] | None, structure: Structure) -> 
 
 @dataclass(frozen=True)
 class SavedNetwork:
-    """A fitted network: tables with the class as target, the encoder, the learned structure, and its methods."""
+    """A fitted network: tables with the class as target, encoder, learned structure, methods, training summary."""
 
     tables: LogTables
     encoder: ColumnEncoder
@@ -375,6 +376,7 @@ class SavedNetwork:
     named: bool
     made: dict[str, str]
     components: list[dict[str, str]]
+    training: TrainingSummary | None
 
 
 def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -393,7 +395,10 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
             for variable, parents in zip(columns["variables"], tables.parents.values(), strict=True)
         ],
     }
-    return state, {str(i): table.values for i, table in enumerate(tables.tables.values())}
+    arrays: dict[str, npt.NDArray[Any]] = {str(i): table.values for i, table in enumerate(tables.tables.values())}
+    if model.training_summary_ is not None:
+        arrays |= model.training_summary_.to_arrays()
+    return state, arrays
 
 
 def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> SavedNetwork:
@@ -417,4 +422,5 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
         bool(state["named"]),
         {str(part): str(text) for part, text in state["made"].items()},
         [{str(key): str(text) for key, text in component.items()} for component in state["components"]],
+        TrainingSummary.from_arrays(arrays, network),
     )

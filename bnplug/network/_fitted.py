@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import is_scalar
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, validate_data
@@ -53,6 +54,15 @@ def named_frame(model: Any, X: Any) -> pd.DataFrame:
     return frame.set_axis(names, axis=1)
 
 
+def one_row(X: Any) -> Any:
+    """Return a frame of one row for a dict of values or a series with names; anything else is returned as it is."""
+    if isinstance(X, pd.Series) and len(X) and all(isinstance(name, str) for name in X.index):
+        return pd.DataFrame({name: pd.Series([value], [X.name]) for name, value in X.items()})
+    if isinstance(X, Mapping) and X and all(value is None or is_scalar(value) for value in X.values()):
+        return pd.DataFrame({name: pd.Series([value]) for name, value in X.items()})
+    return X
+
+
 class FittedNetwork(Composite):
     """A fitted network; subclasses implement the fitting."""
 
@@ -78,6 +88,8 @@ class FittedNetwork(Composite):
     def encode(self, X: Any) -> CodeArray:
         """Return the codes of rows as training decided: what a model of another shape on the same columns starts from.
 
+        Like every method that takes rows, it takes one row, too: a dict of values, or a series with names.
+
         Returns
         -------
         unsigned array of shape (variables, rows)
@@ -95,6 +107,7 @@ class FittedNetwork(Composite):
         return self._encode(X, self.encoder_)
 
     def _encode(self, X: Any, encoder: ColumnEncoder) -> CodeArray:
+        X = one_row(X)
         if not is_frame(X):
             X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
         check_unseen(self.unseen)
@@ -108,7 +121,8 @@ class FittedNetwork(Composite):
         return encoder.encode(frame, self.schema_, self.unseen)
 
     def _named(self, X: Any) -> Any:
-        """Return frames with the columns of training, and arrays as they are."""
+        """Return frames and single rows with the columns of training, and arrays as they are."""
+        X = one_row(X)
         return named_frame(self, X) if is_frame(X) else X
 
     def _warn_where_missing(self, codes: CodeArray) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from bnplug.inference.most_probable import explanations, most_probable
 from bnplug.inference.predicting import query_rows
 from bnplug.inference.queries import check_variables, conflict, explanations_frame, query_frame, rows_frame
 from bnplug.network._evidence import Finding, encode_evidence, encode_rows
-from bnplug.network._fitted import FittedNetwork
+from bnplug.network._fitted import FittedNetwork, one_row
 from bnplug.table.frames import to_frame
 from bnplug.typing import FloatArray
 
@@ -35,6 +35,8 @@ class QueryMixin(FittedNetwork):
 
     def explain(self, X: Any) -> pd.DataFrame:
         """Return what each known feature contributes to the log odds of each class, row by row.
+
+        `X` is a frame, an array, or one row as a dict or a series.
 
         The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
         that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
@@ -344,13 +346,20 @@ class QueryMixin(FittedNetwork):
         posterior = self._marginalizer.query([target], findings)
         return sensitivity_frame(self.tables_, slopes, target, posterior)
 
-    def conflict(self, evidence: Mapping[str, Any]) -> float:
+    @overload
+    def conflict(self, evidence: Mapping[str, Any] | pd.Series[Any]) -> float: ...
+
+    @overload
+    def conflict(self, evidence: Any) -> float | pd.Series[float]: ...
+
+    def conflict(self, evidence: Any) -> float | pd.Series[float]:
         """Return Jensen's measure of conflict between findings: log P(e1) P(e2) ... / P(e1, e2, ...), in nats.
 
         Findings that support each other have a negative one. Above 0 they are less probable together than if they had
         nothing to do with each other: a rare case, an error in the data, or one that the network does not know.
 
-        The `evidence` is as for :meth:`query`.
+        The `evidence` is as for :meth:`query`; for a frame, the result is a series with a number for each row, NaN for
+        an impossible one.
 
         Examples
         --------
@@ -362,7 +371,19 @@ class QueryMixin(FittedNetwork):
         [-0.62, 1.95]
         """
         check_is_fitted(self)
-        return conflict(self._marginalizer, self._findings(evidence))
+        if evidence is None or isinstance(evidence, Mapping | pd.Series):
+            return conflict(self._marginalizer, self._findings(evidence))
+        frame, findings = self._row_findings(evidence)
+        values = [_conflict_of_row(self._marginalizer, of_row) for of_row in findings]
+        return pd.Series(values, index=_row_labels(evidence, len(frame)), name="conflict", dtype=np.float64)
+
+    def _row_findings(self, evidence: Any) -> tuple[pd.DataFrame, Iterator[dict[str, Finding]]]:
+        """Return rows of evidence as a frame, and what each says."""
+        frame = to_frame(evidence, "evidence")
+        codes, soft = encode_rows(frame, self.encoder_, self.schema_, self.unseen)
+        names, missing = self.schema_.names, self.schema_.missing
+        rows = ({name: int(code) for name, code in zip(names, row, strict=True) if code != missing} for row in codes.T)
+        return frame, ({**known, **soft.get(m, {})} for m, known in enumerate(rows))
 
     def _findings(self, evidence: Mapping[str, Any] | pd.Series[Any] | None) -> dict[str, Finding]:
         if isinstance(evidence, pd.Series):
@@ -376,5 +397,11 @@ class QueryMixin(FittedNetwork):
         return check_marginals(self.engine_.compile(self.tables_, target), self.engine_)
 
 
+def _conflict_of_row(network: CompiledNetwork, findings: Mapping[str, Finding]) -> float:
+    possible = network.log_probability(findings) > -np.inf
+    return conflict(network, findings) if possible else float("nan")
+
+
 def _row_labels(X: Any, n_rows: int) -> pd.Index[Any]:
+    X = one_row(X)
     return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n_rows)

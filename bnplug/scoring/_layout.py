@@ -245,7 +245,7 @@ def _check_class(table: Table) -> None:
     # A table of expected rows has no row without a class, and would have to draw the missing cells to show its rows.
     absent = 0 if table.expects else sum(table.map(_n_without_class))
     if absent:
-        raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
+        raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop these rows")
 
 
 def _n_without_class(block: Table) -> int:

@@ -168,7 +168,7 @@ def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     codes = match_column(labels, model.classes_.tolist())
     n_missing = int((codes == MISSING).sum())
     if n_missing:
-        raise ValueError(f"{n_missing} of {len(labels)} rows have no label for {target!r}; drop them")
+        raise ValueError(f"{n_missing} of {len(labels)} rows have no label for {target!r}; drop these rows")
     unknown = labels[codes == UNSEEN].unique().tolist()
     if unknown:
         shown = f"{unknown[:10]}{f' and {len(unknown) - 10} more' if len(unknown) > 10 else ''}"

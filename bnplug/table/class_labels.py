@@ -26,7 +26,7 @@ _ACCEPTED = (
 # scikit-learn's checks look for these words.
 _UNKNOWN = "Unknown label type"
 _MISSING = (
-    'Input y contains NaN: the class is missing in some rows; drop them, or learn from them too, with missing="em"'
+    'Input y contains NaN: the class is missing in some rows; drop these rows, or learn from them, with missing="em"'
 )
 
 
@@ -61,7 +61,7 @@ def _labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArra
     if gaps.any() and not may_lack:
         raise ValueError(
             f"y marks {gaps.sum()} row(s) as unlabeled={unlabeled!r}; rows without a class are learned from with "
-            'missing="em" alone: say so, or drop them'
+            'missing="em" alone: say so, or drop these rows'
         )
     if gaps.all():
         raise ValueError("no row has a class: to learn a classifier some must")
@@ -123,8 +123,8 @@ def _check_classes(classes: npt.NDArray[Any]) -> None:
     odd = missing_text(classes.tolist())
     if odd:
         warn_outside(
-            f"y has the labels {odd}, which usually stand for a missing class, as classes. Drop such rows, or learn "
-            f'from them with missing="em", unlabeled={odd[0]!r}',
+            f"y has the labels {odd}, which usually stand for a missing class, as classes. Drop these rows, or "
+            f'learn from them with missing="em", unlabeled={odd[0]!r}',
             AmbiguousValueWarning,
         )
     pair = similar_text(classes.tolist())

@@ -189,7 +189,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
         classes: npt.NDArray[Any] = column_or_1d(y, warn=True)
         check_consistent_length(frame, classes)
         if pd.isna(classes).any():
-            raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
+            raise ValueError("Input y contains NaN: the class is missing in some rows; drop these rows")
         if classes.dtype.kind == "f" and (classes != np.rint(classes)).any():
             raise ValueError("Unknown label type: continuous. y holds fractional numbers, not classes")
         return pd.factorize(classes, sort=True)[0].astype(np.int64)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bnplug.errors import did_you_mean
 from bnplug.table._checks import read_only
 from bnplug.table.blocks import Blocks, EachBlock
 from bnplug.table.coding import (
@@ -177,7 +178,7 @@ class Table:
             raise ValueError(f"columns {empty} have no value at all; drop them")
         absent = np.count_nonzero(columns[target].codes == MISSING)
         if absent and missing_policy == "ignore":
-            raise ValueError(f"the target {target!r} is missing in {absent} row(s); drop those rows")
+            raise ValueError(f"the target {target!r} is missing in {absent} row(s); drop these rows")
         dtype = smallest_dtype([len(labels) for labels in states.values()])
         codes = np.empty((len(columns), len(columns[target].codes)), dtype=dtype)
         for v, column in enumerate(columns.values()):
@@ -351,7 +352,8 @@ class Table:
     def index(self, name: str) -> int:
         """Return the position of variable `name`."""
         if name not in self._position:
-            raise ValueError(f"no variable {name!r} in the table; it has {list(self.names)}")
+            hint = did_you_mean(name, self.names) if isinstance(name, str) else ""
+            raise ValueError(f"no variable {name!r} in the table; it has {list(self.names)}.{hint}")
         return self._position[name]
 
     def take(self, rows: npt.ArrayLike) -> Table:

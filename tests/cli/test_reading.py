@@ -166,7 +166,13 @@ def test_messages_name_options_of_the_command_line(tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n1,p\n2,\n3,q\n")
     told = run("fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m", code=1).stderr
     assert "the class is missing in some rows" in told
-    assert told.endswith("with --missing em\n")
+    assert told.endswith("drop these rows with --drop-unlabeled, or learn from them, with --missing em\n")
+    run("fit", tmp_path / "d.csv", "--target", "y", "--drop-unlabeled", "-o", tmp_path / "m")
+    run("fit", tmp_path / "d.csv", tmp_path / "d.csv", "--target", "y", "--drop-unlabeled", "-o", tmp_path / "n")
+    told = run("evaluate", tmp_path / "m", tmp_path / "d.csv", code=1).stderr
+    assert told.endswith("drop these rows with --drop-unlabeled\n")
+    told = run("evaluate", tmp_path / "m", tmp_path / "d.csv", "--drop-unlabeled").stdout
+    assert told.splitlines()[0].split() == ["rows", "2"]
 
 
 @pytest.mark.parametrize("known", [{"when": "date"}, {}])

@@ -51,7 +51,8 @@ def shop(monkeypatch, tmp_path):
     """Give a function that installs plugins with these commands."""
     (tmp_path / "shop_commands.py").write_text(GREETING)
     monkeypatch.syspath_prepend(tmp_path)
-    installed = discovery.find_plugins()
+    # Its commands would be in the same part of the help.
+    installed = [plugin for plugin in discovery.find_plugins() if plugin.distribution != "bnplug-inspect"]
 
     def install(**plugins):
         found = []
