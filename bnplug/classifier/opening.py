@@ -17,9 +17,12 @@ from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.containing import contain
 from bnplug.hooks.descriptors import ClassifierMethod, Kind, component_kinds, name_and_parameters
 from bnplug.hooks.expressions import Expression
+from bnplug.io._parameters import ESTIMATORS
 
 if TYPE_CHECKING:
     from bnplug.io.model_folder import SavedModel
+
+ESTIMATORS["BayesianNetworkClassifier"] = BayesianNetworkClassifier
 
 
 def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
