@@ -100,7 +100,7 @@ def fit_command(
     check_destination(output)
     # How much is told is nothing that a plugin's classifier must have a parameter for.
     params = {name: value for name, value in options.items() if value is not None and (name, value) != ("verbose", 0)}
-    model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
+    model = _made(method, params) if method else bnplug.BayesianNetworkClassifier(**params)
     _apply(model, settings)
     files = _reading.streamed(data)
     if files is not None:
@@ -115,6 +115,18 @@ def fit_command(
             model.target_, model.column_kinds_ = target, _reading.kinds_of(X)
     bnplug.save(model, output)
     click.echo(f"{output}: {target!r}, {n_rows:,} rows, {_reading.described(model)}")
+
+
+def _made(method: str, params: dict[str, Any]) -> Any:
+    """Return the classifier of a name or an expression; options for networks apply to the `member` of an average."""
+    try:
+        return bnplug.make_classifier(method, **params)
+    except TypeError:
+        model = bnplug.make_classifier(method)
+        known = model.get_params(deep=False)
+        if "member" not in known:
+            raise
+        return model.set_params(**{name if name in known else f"member__{name}": params[name] for name in params})
 
 
 @click.command("predict")
