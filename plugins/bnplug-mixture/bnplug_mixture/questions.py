@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import rel_entr
+from scipy.special import logsumexp, rel_entr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -287,6 +287,33 @@ class MixtureQuestions(AveragedNetworks):
         places = [np.flatnonzero(drawn == number) for number in range(len(networks))]
         parts = [frame.iloc[rows] for frame, rows in zip(completed, places, strict=True)]
         return pd.concat(parts).iloc[np.argsort(np.concatenate(places))].astype(completed[0].dtypes.to_dict())
+
+    def conflict(self, evidence: Mapping[str, Any]) -> float:
+        """Return the conflict between findings: log P(e1) P(e2) ... / P(e1, e2, ...), in nats, of averaged probabilities.
+
+        The probabilities are means over the networks of :meth:`query`. The `evidence` is as for :meth:`query`.
+        """
+        check_is_fitted(self)
+        networks = self.members_ if self._knows_all(evidence) else self._all
+        alone = np.array([self._alone(network, evidence) for network in networks])
+        together = np.log(alone).sum(axis=1) - [network.conflict(evidence) for network in networks]
+        return float(np.log(alone.mean(axis=0)).sum() - logsumexp(together) + np.log(len(networks)))
+
+    def _alone(self, network: BayesianNetworkClassifier, evidence: Mapping[str, Any]) -> list[float]:
+        """Return the probability of each finding in a network: of a number, that of its interval."""
+        found = []
+        for name, value in evidence.items():
+            if isinstance(value, Mapping):
+                prior = network.query(name)
+                found.append(float(sum(prior["probability"] * [value[state] for state in prior[name]])))
+                continue
+            for part, code in network.encoder_.encode_evidence({name: value}, network.schema_).items():
+                probability = network.query(part)["probability"].iloc[code]
+                if part in self.encoder_.numeric and isinstance(value, float | int):
+                    intervals = self.intervals(part)
+                    probability *= intervals.shares_of(network)[np.searchsorted(intervals.cuts, value)]
+                found.append(float(probability))
+        return found
 
     def most_probable(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Raise a ``ValueError``: averaging defines no most probable joint state."""
