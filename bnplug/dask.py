@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 try:
@@ -35,7 +35,7 @@ from bnplug.sources.dask._tables import Partitions, is_dask, not_dask
 __all__ = ["DaskBayesianNetworkClassifier", "DaskClassifier", "DaskStore"]
 
 
-class DaskClassifier:
+class DaskClassifier(ClassifierMixin):  # type: ignore[misc]
     """A classifier whose training rows are on a Dask cluster: base class, before the class for rows in memory.
 
     It adds the parameter `client`, lazy predictions and :meth:`to_local`. A subclass sets `local`, and its ``fit`` uses
@@ -47,7 +47,7 @@ class DaskClassifier:
         The class for rows in memory.
     """
 
-    local: ClassVar[type]
+    local: ClassVar[Any]
 
     def __init__(self, *args: Any, client: Client | None = None, **params: Any) -> None:
         super().__init__(*args, **params)
@@ -84,7 +84,7 @@ class DaskClassifier:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`; at once."""
         if not is_dask(X):
-            return super().score(X, y, sample_weight)
+            return float(super().score(X, y, sample_weight))
         check_is_fitted(self)
         model = delayed(self.to_local(), traverse=False)
         tasks = [delayed(_correct)(model, *part) for part in Partitions.of(X, y, sample_weight).parts]

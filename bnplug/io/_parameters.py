@@ -98,8 +98,9 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
     method = registry.method_of(value)
     if method is not None:
         return _component_to_json(method, "instance", value.get_params(deep=False))
-    if type(value) is ESTIMATORS.get(type(value).__name__):
-        saved = parameters_to_json(value.get_params(deep=False), component_kinds(type(value)))
+    given = getattr(value, "get_params", None)
+    if given is not None and type(value) is ESTIMATORS.get(type(value).__name__):
+        saved = parameters_to_json(given(deep=False), component_kinds(type(value)))
         return {"is": "estimator", "name": type(value).__name__, "params": saved}
     return {"is": "unsaved", "written": one_line(repr(value))[:_WRITTEN]}
 

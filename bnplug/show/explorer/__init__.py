@@ -71,8 +71,8 @@ def page_of(data: Mapping[str, Any], title: str, contents: str) -> str:
     """Return the page with the given data: those of :func:`page_data`, or several views.
 
     Several views are ``{"views": [{"label": ..., "data": ...}, ...]}``. A view may be an average of networks: its data
-    have ``networks``, as described in ``average.mjs``, instead of ``tables`` and ``tree``. `contents` says in words what
-    the page contains.
+    have ``networks``, as described in ``average.mjs``, instead of ``tables`` and ``tree``. `contents` is a text
+    about what the page contains.
     """
     # Inside a script element, only "<" could end it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -21,7 +21,7 @@ from bnplug.inference.predicting import conditional, predictive_log_joint, with_
 
 if TYPE_CHECKING:
     from bnplug import BayesianNetworkClassifier
-    from bnplug.contracts import CompiledNetwork
+    from bnplug.contracts import CompiledNetwork, Engine
     from bnplug.typing import CodeArray, FloatArray
 
 #: Replace the states of a network along the last axis of an array by those that all networks share.
@@ -78,29 +78,31 @@ class Answering:
 
         The shape is (rows, classes, states after `spread`). The feature is missing in all rows.
         """
-        groups = zip(self._networks, (self._members, self._twins), strict=True)
-        answers = [
-            where_possible(lambda rows, n=networks[number], c=compiled[number]: self._joint(n, c, rows, name), codes)
-            for networks, compiled in groups
-            if networks
-        ]
+        pairs = [(self._networks[0][number], self._members[number])]
+        pairs += [(self._networks[1][number], self._twins[number])] if self._twins else []
+        answers = [where_possible(self._joint(*pair, name), codes) for pair in pairs]
         return mean_of_known([
-            answer if isinstance(answer, ValueError) else spread(answer, networks[number])
-            for answer, networks in zip(answers, self._networks, strict=False)
+            answer if isinstance(answer, ValueError) else spread(answer, network)
+            for answer, (network, _) in zip(answers, pairs, strict=True)
         ])  # fmt: skip
 
     def _joint(
-        self, network: BayesianNetworkClassifier, compiled: CompiledNetwork, codes: CodeArray, name: str
-    ) -> FloatArray:
-        classes = posterior(predictive_log_joint(compiled, codes, 1))
-        given = conditional(self._compiled(network, name), with_states(codes, self._target, classes.shape[1]), 1)
-        given = given.reshape(*classes.shape, -1)
-        # Classes that the row rules out contribute nothing.
-        return np.where((classes[..., None] > 0) & ~np.isnan(given), classes[..., None] * given, 0.0)
+        self, network: BayesianNetworkClassifier, compiled: CompiledNetwork, name: str
+    ) -> Callable[[CodeArray], FloatArray]:
+        feature = self._compiled(network, name)
+
+        def answer(codes: CodeArray) -> FloatArray:
+            classes = posterior(predictive_log_joint(compiled, codes, 1))
+            given = conditional(feature, with_states(codes, self._target, classes.shape[1]), 1)
+            given = given.reshape(*classes.shape, -1)
+            # Classes that the row rules out contribute nothing.
+            return np.where((classes[..., None] > 0) & ~np.isnan(given), classes[..., None] * given, 0.0)
+
+        return answer
 
     def _compiled(self, network: BayesianNetworkClassifier, target: str | None = None) -> CompiledNetwork:
         """Compile a network with the class, or another variable, as the target."""
-        engine = clone(network.engine_)
+        engine: Engine = clone(network.engine_)
         if "max_clique_size" in engine.get_params(deep=False):
             engine.set_params(max_clique_size=self._limit)
         if target is not None:

@@ -210,7 +210,9 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         """Raise a ``ValueError`` if `member` has a structure, which would have no effect."""
         given, usual = self._base().structure, BayesianNetworkClassifier().structure
         if not (isinstance(given, str) and given == usual):
-            raise ValueError(f"member has structure={given!r}, which has no effect: {type(self).__name__} selects structures")
+            raise ValueError(
+                f"member has structure={given!r}, which has no effect: {type(self).__name__} selects structures"
+            )
 
     def _network(self, **params: Any) -> BayesianNetworkClassifier:
         """Return an unfitted network with the parameters of `member`, and other values for some of them."""

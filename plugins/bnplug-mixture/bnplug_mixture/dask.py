@@ -12,7 +12,7 @@ from bnplug_mixture.learning import EncodedRows
 from bnplug_mixture.mixture import NetworkMixture
 
 
-class DaskNetworkMixture(DaskClassifier, NetworkMixture):  # type: ignore[misc]
+class DaskNetworkMixture(DaskClassifier, NetworkMixture):
     """A `NetworkMixture` whose training rows are on a Dask cluster.
 
     Rows never leave the workers. The result is that of ``NetworkMixture.fit_files``.
@@ -41,6 +41,7 @@ class DaskNetworkMixture(DaskClassifier, NetworkMixture):  # type: ignore[misc]
         with self.cluster(X) as client:
             self._learn(EncodedRows(X, y, sample_weight, {"client": client}))
         if not hasattr(X, "columns"):
-            for model in (self, *self.members_, *self.generative_):
-                del model.feature_names_in_
+            del self.feature_names_in_
+            for network in (*self.members_, *self.generative_):
+                del network.feature_names_in_
         return self

@@ -44,8 +44,8 @@ def most_common(completed: Sequence[pd.DataFrame], numeric: Collection[str]) -> 
     for name in result.columns:
         columns = [frame[name] for frame in completed]
         joined = pd.concat([column.astype(object) for column in columns], ignore_index=True)
-        codes, values = pd.factorize(joined, sort=name in numeric)
-        codes = codes.reshape(len(columns), -1)
+        places, values = pd.factorize(joined, sort=name in numeric)
+        codes = np.asarray(places).reshape(len(columns), -1)
         if (codes == codes[0]).all():
             continue
         # -1 is a cell that stays missing.

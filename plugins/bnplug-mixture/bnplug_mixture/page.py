@@ -21,7 +21,6 @@ from bnplug_mixture.edges import between_features
 
 if TYPE_CHECKING:
     from bnplug_mixture.averaging import AveragedNetworks
-    from bnplug_mixture.questions import MixtureQuestions
 
 _MOST_EDGES, _MOST_COLUMNS, _ROWS_DRAWN, _SEED = 60, 60, 8, 3
 

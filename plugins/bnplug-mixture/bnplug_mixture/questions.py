@@ -240,8 +240,7 @@ class MixtureQuestions(AveragedNetworks):
             answers.append(answer)
         if refused is not None and not answers:
             raise refused
-        with np.errstate(invalid="ignore"):
-            return np.mean(answers, axis=0)
+        return np.asarray(np.mean(answers, axis=0))
 
     def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
         """Return `n` rows drawn from the mean of the generative twins (without twins, of the members), with the class.
@@ -289,7 +288,7 @@ class MixtureQuestions(AveragedNetworks):
         return pd.concat(parts).iloc[np.argsort(np.concatenate(places))].astype(completed[0].dtypes.to_dict())
 
     def conflict(self, evidence: Mapping[str, Any]) -> float:
-        """Return the conflict between findings: log P(e1) P(e2) ... / P(e1, e2, ...), in nats, of averaged probabilities.
+        """Return the conflict between findings: log P(e1) P(e2) ... / P(e1, e2, ...), in nats.
 
         The probabilities are means over the networks of :meth:`query`. The `evidence` is as for :meth:`query`.
         """

@@ -45,7 +45,9 @@ def test_members_that_refuse_a_row_do_not_take_part_in_what_next(rows):
     X, y, holes = rows
     shown = holes.head(20)
     models = [make(quick_clique_size=100), make(structures=("tan", {"correction": None})), make()]
-    found, tan, both = (model.fit(X, y).what_next(shown).set_index(["row", "feature"])["information"] for model in models)
+    found, tan, both = (
+        model.fit(X, y).what_next(shown).set_index(["row", "feature"])["information"] for model in models
+    )
     alone, together = (np.isclose(found, other.loc[found.index]) for other in (tan, both))
     assert (alone | together).all()
     assert alone.any()

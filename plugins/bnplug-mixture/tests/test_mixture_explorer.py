@@ -84,7 +84,7 @@ def test_a_card_of_numbers_has_groups_of_intervals(chromium, shown):
 
 
 def test_each_member_has_a_view_and_evidence_is_kept(chromium, shown):
-    model, path, X = shown
+    model, path, _X = shown
     evidence = {"petal width (cm)": 1.3, "size": "large"}
     show(chromium, path, evidence)
     labels = chromium.run("[...document.querySelectorAll('.actions option')].map(o => o.textContent)")
@@ -97,7 +97,10 @@ def test_each_member_has_a_view_and_evidence_is_kept(chromium, shown):
         chromium.until(READY)
         expected = member.query("species", evidence).set_index("species")["probability"]
         assert card(chromium, "species") == pytest.approx(expected.to_dict(), abs=1e-9)
-    assert chromium.run("document.querySelectorAll('header').length - document.querySelectorAll('.card header').length") == 1
+    assert (
+        chromium.run("document.querySelectorAll('header').length - document.querySelectorAll('.card header').length")
+        == 1
+    )
 
 
 def test_a_row_of_the_data_can_be_loaded(chromium, shown):

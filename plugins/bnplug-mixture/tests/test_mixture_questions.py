@@ -104,7 +104,7 @@ def test_samples_have_the_distribution_of_the_twins(fitted):
 
 
 def test_imputed_cells_are_votes_and_medians_of_the_twins(fitted, rows):
-    X, _, holes = rows
+    _X, _, holes = rows
     shown = holes.head(40)
     filled = fitted.impute(shown)
     assert filled.notna().all(axis=None)
@@ -155,7 +155,7 @@ def test_without_an_average_one_sentence_names_the_alternative(fitted):
 
 
 def test_missing_as_a_state_is_a_state_of_the_average(rows):
-    X, y, holes = rows
+    _X, y, holes = rows
     params = {"member__parameters": "ml", "member__missing": "value", "n_members": 1, "random_state": 0}
     model = bnplug.make_classifier("mixture", **params).fit(holes, y)
     answer = model.query("petal width (cm)")

@@ -1,7 +1,6 @@
 """A mixture from rows in memory, in files and on Dask; its parameters, nested ones included; recorded posteriors."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -37,7 +36,7 @@ def test_files_give_the_same_mixture(rows, expected, tmp_path):
 
 
 def test_on_files_a_cross_validation_keeps_the_cuts(rows):
-    X, _, path = rows
+    _X, _, path = rows
     model = bnplug.make_classifier("mixture", n_members=1, random_state=0).fit_files(path, "species")
     assert list(model.chosen_) == ["lam"]
     assert {member.parameters_.lam for member in model.members_} == {model.chosen_["lam"]}
@@ -89,7 +88,9 @@ def test_dask_gives_the_same_mixture(rows, expected, as_array, tmp_path):
 
 
 def test_nested_parameters_reach_the_default_member_and_the_twins():
-    model = bnplug.make_classifier("mixture").set_params(member__missing="value", generative="ml", generative__alpha=2.0)
+    model = bnplug.make_classifier("mixture").set_params(
+        member__missing="value", generative="ml", generative__alpha=2.0
+    )
     assert (model.member.missing, model.member.parameters[0], model.generative.alpha) == ("value", "ccbn-loo", 2.0)
     assert bnplug.make_classifier("mixture").member is None
     copy = clone(model)
@@ -104,7 +105,9 @@ def test_parameters_of_the_member_can_be_searched_for():
     X, y = tic_tac_toe()
     model = bnplug.make_classifier("mixture", member__parameters="ml", generative=None, n_members=1, random_state=0)
     folds = StratifiedKFold(2, shuffle=True, random_state=0)
-    search = GridSearchCV(model, {"member__parameters__alpha": [0.5, 5.0], "structures": ["nb", "tan"]}, cv=folds, error_score="raise")
+    search = GridSearchCV(
+        model, {"member__parameters__alpha": [0.5, 5.0], "structures": ["nb", "tan"]}, cv=folds, error_score="raise"
+    )
     assert search.fit(X, y).best_estimator_.members_[0].parameters_.alpha in (0.5, 5.0)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris
-from bnplug.show.explorer import page_data, _texts
+from bnplug.show.explorer import _texts, page_data
 
 
 @pytest.fixture(scope="module")
