@@ -161,6 +161,11 @@ class FitMixin(PredictMixin):
         check_is_fitted(self)
         return self.tables_.calibration
 
+    def set_calibration(self, calibration: Calibration) -> Self:
+        """Replace the factors of evidence of the fitted classifier, and return it."""
+        check_is_fitted(self)
+        return self._set_model(self.tables_.with_calibration(calibration))
+
     @property
     def log_likelihood_path_(self) -> list[float]:
         """What EM reached on the final structure, step by step."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,12 @@ from bnplug.errors import ConstantPredictionWarning
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import is_component
 from bnplug_mixture.averaging import named_like, quietly
+from bnplug_mixture.calibrating import fit_factors, held_out
 from bnplug_mixture.learning import EncodedRows, MemoryRows, Plan, cuts_of_member, other_structures, with_choices
 from bnplug_mixture.questions import MixtureQuestions
 
 if TYPE_CHECKING:
+    from bnplug.inference.calibration import HeldOut
     from bnplug.typing import FloatArray
 
 # Three parents help if all columns are discrete; with drawn bins, each cell has too few rows.
@@ -36,6 +38,14 @@ _OF_DISCRETE = (*_STRUCTURES, ("kdb", {"k": 3}))
 # Averaging calibrates probabilities as a temperature does for one network.
 _LOO = ("ccbn-loo", {"temperature": 1.0})
 _CUTS = "jittered-quantile"
+
+
+class Learned(NamedTuple):
+    """The members of one search, their twins, and held-out rows of the twins."""
+
+    members: list[BayesianNetworkClassifier]
+    twins: list[BayesianNetworkClassifier]
+    held_out: list[HeldOut | None]
 
 
 class NetworkMixture(MixtureQuestions):
@@ -56,7 +66,8 @@ class NetworkMixture(MixtureQuestions):
     generative : str, (str, mapping), ParameterLearner or None
         The parameters of *twins*, networks with the cuts and structures of the members. In rows with missing features,
         a member answers by the mean of its posterior and that of its twin. None: by its posterior alone.
-        With ``calibrate="evidence"`` of `member`, each twin has calibrated evidence with its own factors.
+        With ``calibrate="evidence"`` of `member`, the twins have calibrated evidence with factors that minimize the
+        log loss of the mean of their posteriors on held-out rows.
     n_members : int
         The number of members of each structure.
     n_best : int
@@ -180,13 +191,18 @@ class NetworkMixture(MixtureQuestions):
         plans[0] = first
         in_threads = isinstance(rows, MemoryRows)
 
-        def learn(plan: Plan, ready: BayesianNetworkClassifier | None) -> list[list[BayesianNetworkClassifier]]:
-            return self._of_plan(plan, parameters, rows, ready, 1 if in_threads else self.n_jobs)
+        def learn(plan: Plan, ready: BayesianNetworkClassifier | None) -> Learned:
+            return self._of_plan(plan, parameters, rows, ready, first.seed, 1 if in_threads else self.n_jobs)
 
         ready = [None if self.chosen_ else pilot, *[None] * (len(plans) - 1)]
         with quietly():
             groups = run_in_threads(learn, plans, ready, n_jobs=self.n_jobs if in_threads else 1)
-        members, twins = ([network for group in groups for network in group[kind]] for kind in (0, 1))
+        members = [member for group in groups for member in group.members]
+        twins = [twin for group in groups for twin in group.twins]
+        if self._base().calibrate is not None:
+            factors = fit_factors([part for group in groups for part in group.held_out])
+            for twin in twins:
+                twin.set_calibration(factors)
         if not any(member.markov_blanket() for member in members):
             message = (
                 f"No feature affects the prediction: in all members, the class {pilot.target_!r} has neither parents "
@@ -236,21 +252,26 @@ class NetworkMixture(MixtureQuestions):
         parameters: Any,
         rows: MemoryRows | EncodedRows,
         ready: BayesianNetworkClassifier | None,
+        seed: int,
         n_jobs: int | None,
-    ) -> list[list[BayesianNetworkClassifier]]:
-        """Return the members of one search, and their twins."""
+    ) -> Learned:
+        """Return the members of one search, their twins and, for calibrated evidence, rows held out by `seed`."""
         members = [rows.fit(self._member(plan, parameters, n_jobs)) if ready is None else ready]
         for structure in other_structures(members[0], int(self.n_best)):
             members.append(rows.fit(self._member(Plan(structure, plan.seed), parameters, n_jobs)))
         if self.generative is None:
-            return [members, []]
+            return Learned(members, [], [])
         table, encoder = rows.encode(members[0])
-        twins = []
+        twins, parts = [], []
         for member in members:
             twin = self._member(Plan(member.learned_.structure, plan.seed), self.generative, n_jobs)
-            named_like(twin.fit_table(table, encoder), member)
+            calibrate = twin.calibrate
+            # The twins are calibrated together.
+            named_like(twin.set_params(calibrate=None).fit_table(table, encoder), member)
             twins.append(twin)
-        return [members, twins]
+            if calibrate is not None:
+                parts.append(held_out(twin, table, seed))
+        return Learned(members, twins, parts)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the mean of the members' posteriors for every row, classes in the order of ``classes_``.

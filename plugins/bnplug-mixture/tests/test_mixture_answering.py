@@ -69,7 +69,7 @@ def test_members_and_twins_use_calibrated_evidence(rows):
     model = make().fit(X, y)
     for networks, factors in ((model.members_, (0.5, 0.8)), (model.generative_, (0.3, 0.6))):
         for network in networks:
-            network._set_model(network.tables_.with_calibration(factors))
+            network.set_calibration(factors)
     model._take_over({"members": model.members_, "generative": model.generative_})
     networks = [*model.members_, *model.generative_]
     incomplete = holes[holes.isna().any(axis=1)]
