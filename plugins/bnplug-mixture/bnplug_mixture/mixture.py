@@ -23,12 +23,11 @@ from bnplug.errors import ConstantPredictionWarning
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import is_component
 from bnplug_mixture.averaging import named_like, quietly
-from bnplug_mixture.calibrating import fit_factors, held_out
+from bnplug_mixture.calibrating import HeldOutRows, fit_factors, held_out
 from bnplug_mixture.learning import EncodedRows, MemoryRows, Plan, cuts_of_member, other_structures, with_choices
 from bnplug_mixture.questions import MixtureQuestions
 
 if TYPE_CHECKING:
-    from bnplug.inference.calibration import HeldOut
     from bnplug.typing import FloatArray
 
 # Three parents help if all columns are discrete; with drawn bins, each cell has too few rows.
@@ -45,7 +44,7 @@ class Learned(NamedTuple):
 
     members: list[BayesianNetworkClassifier]
     twins: list[BayesianNetworkClassifier]
-    held_out: list[HeldOut | None]
+    held_out: list[HeldOutRows | None]
 
 
 class NetworkMixture(MixtureQuestions):
@@ -67,7 +66,7 @@ class NetworkMixture(MixtureQuestions):
         The parameters of *twins*, networks with the cuts and structures of the members. In rows with missing features,
         a member answers by the mean of its posterior and that of its twin. None: by its posterior alone.
         With ``calibrate="evidence"`` of `member`, the twins have calibrated evidence with factors that minimize the
-        log loss of the mean of their posteriors on held-out rows.
+        log loss of the mixture on held-out rows with hidden features.
     n_members : int
         The number of members of each structure.
     n_best : int
@@ -270,7 +269,7 @@ class NetworkMixture(MixtureQuestions):
             named_like(twin.set_params(calibrate=None).fit_table(table, encoder), member)
             twins.append(twin)
             if calibrate is not None:
-                parts.append(held_out(twin, table, seed))
+                parts.append(held_out(member, twin, table, seed))
         return Learned(members, twins, parts)
 
     def predict_proba(self, X: Any) -> FloatArray:
