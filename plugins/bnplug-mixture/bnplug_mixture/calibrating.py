@@ -3,8 +3,9 @@
 An average of posteriors is less certain than each of them, so twins that are calibrated one by one would be
 underconfident together. With Q_m the posterior of twin m by calibrated evidence (:mod:`bnplug.inference.calibration`)
 and P_m that of its member, the factors t_1 and t_0, which all twins share, minimize the log loss of the mean over m of
-(P_m(c | e) + Q_m(c | e)) / 2, the answer to a row with missing features. The rows are held out, and a quarter, half and
-three quarters of their features are hidden. A normal prior of the factors, with mean 1, prevents overfitting to few rows.
+(P_m(c | e) + Q_m(c | e)) / 2, the answer to a row with missing features. The rows are held out, and a quarter, half
+and three quarters of their features are hidden. A normal prior of the factors, with mean 1, prevents overfitting to
+few rows.
 """
 
 from __future__ import annotations
