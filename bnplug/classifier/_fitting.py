@@ -78,11 +78,18 @@ class FitMixin(PredictMixin):
         """
         from bnplug.sources._streaming import find_files
 
-        table, encoder = self._encode_training(
-            find_files(paths), target, sample_weight, class_weight=self.class_weight, columns=columns, cache=cache,
-            csv=csv, n_jobs=self.n_jobs, progress=progress,
-        )  # fmt: skip
-        return self.fit_table(table, encoder)
+        options = {"columns": columns, "cache": cache, "csv": csv, "n_jobs": self.n_jobs, "progress": progress}
+        return self.fit_table(*self.encode_training(find_files(paths), target, sample_weight, **options))
+
+    def encode_training(
+        self, source: Any, target: Any, sample_weight: Any = None, **options: Any
+    ) -> tuple[Table, ColumnEncoder]:
+        """Return training rows as a table, and their encoder, by the column rules and class weights of this classifier.
+
+        The parameters are as for :func:`bnplug.encode_training`; :meth:`fit_table` learns from the results.
+        """
+        source = to_frame(source, "X") if isinstance(source, pd.DataFrame) else source
+        return self._encode_training(source, target, sample_weight, class_weight=self.class_weight, **options)
 
     def fit_table(self, table: Table, encoder: ColumnEncoder) -> Self:
         """Learn structure and parameters from an encoded table, in memory, in files or on a Dask cluster.
@@ -158,6 +165,11 @@ class FitMixin(PredictMixin):
         """The factors of evidence."""
         check_is_fitted(self)
         return self.tables_.calibration
+
+    def set_calibration(self, calibration: Calibration) -> Self:
+        """Replace the factors of evidence of the fitted classifier, and return it."""
+        check_is_fitted(self)
+        return self._set_model(self.tables_.with_calibration(calibration))
 
     @property
     def log_likelihood_path_(self) -> list[float]:

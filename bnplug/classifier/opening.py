@@ -17,9 +17,12 @@ from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.containing import contain
 from bnplug.hooks.descriptors import ClassifierMethod, Kind, component_kinds, name_and_parameters
 from bnplug.hooks.expressions import Expression
+from bnplug.io._parameters import ESTIMATORS
 
 if TYPE_CHECKING:
     from bnplug.io.model_folder import SavedModel
+
+ESTIMATORS["BayesianNetworkClassifier"] = BayesianNetworkClassifier
 
 
 def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
@@ -91,6 +94,18 @@ def make_classifier(name: str | Expression, /, **params: Any) -> Any:
     parts = expressions.components(expression)
     registry.check_parameters(f"the classifier {str(expression)!r}", BayesianNetworkClassifier, params)
     return BayesianNetworkClassifier(**{**parts, **params})
+
+
+def make_with_options(name: str | Expression, params: dict[str, Any]) -> Any:
+    """Create a classifier by name; parameters that an average of networks does not have are those of its `member`."""
+    try:
+        return make_classifier(name, **params)
+    except TypeError:
+        model = make_classifier(name)
+        known = model.get_params(deep=False)
+        if "member" not in known:
+            raise
+        return model.set_params(**{key if key in known else f"member__{key}": params[key] for key in params})
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:

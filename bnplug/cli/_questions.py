@@ -46,7 +46,7 @@ def query_command(
     """Print the joint probabilities of VARIABLES, or of the class. --given and --soft are the evidence."""
     import pandas as pd
 
-    # A mixture of networks, say, is asked as one of them is.
+    # A plugin's classifier may have the methods of a network, as mixtures do.
     model = _reading.open_network(model_path, target, (question or "query").replace("-", "_"), "encoder_", "schema_")
     known = _evidence(model, given, soft)
     if question in ("most-probable", "conflict") and variables:
@@ -80,7 +80,7 @@ def next_command(given: Given, costs: Sequence[str], top: int | None, ids: Seque
     """
     import pandas as pd
 
-    model = _reading.open_network(given.model_path, given.target)
+    model = _reading.open_network(given.model_path, given.target, "what_next", "encoder_", "schema_")
     prices = dict(_cost(text, model) for text in costs) if costs else None
     rows = given.rows(model, ids)
     answer = model.what_next(rows.X, prices)
@@ -185,6 +185,10 @@ def show_command(
     if not (is_network or plot or nodes or language):
         click.echo(f"{_reading.described(model)}\nclasses: {', '.join(map(printable, model.classes_))}")
         return
+    if not is_network and plot and hasattr(model, "plot") and not (nodes or language):
+        model.plot(plot)
+        click.echo(f"{_reading.described(model)}\n\ndrawn in {plot}")
+        return
     _reading.check_able(model, model_path)
     if language is not None:
         click.echo(model.to_dot() if language == "dot" else model.to_mermaid())
@@ -227,7 +231,7 @@ def explore_command(given: Given, features: int | None, rows: int, output: Path)
     from bnplug.classifier._rows import Rows
 
     _reading.check_rows_option(rows, given.data)
-    model = _reading.open_network(given.model_path, given.target)
+    model = _reading.open_network(given.model_path, given.target, "explore")
     shown = given.rows(model) if given.data else Rows()
     _reading.write_output(output, model.explore(None, shown.X, shown.y, features, rows).html)
     if given.data and not rows:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
 
-from bnplug.classifier import BayesianNetworkClassifier, make_classifier
+from bnplug.classifier import BayesianNetworkClassifier
+from bnplug.classifier.opening import make_with_options
 from bnplug.errors import UnknownMethodError, one_line
 from bnplug.experiments._runner import interrupts_raised
 from bnplug.hooks.registry import check_parameters
@@ -175,7 +176,7 @@ def _entries(names: Sequence[str], params: dict[str, Any], common: dict[str, Any
             elif name == "naive Bayes":
                 entry.model = BayesianNetworkClassifier("nb", **params)
             else:
-                entry.model = make_classifier(name, **params)
+                entry.model = make_with_options(name, params)
             known = entry.model.get_params(deep=False)
             entry.model.set_params(**{key: value for key, value in common.items() if key in known})
         except (UnknownMethodError, TypeError) as error:

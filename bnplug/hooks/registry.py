@@ -314,11 +314,13 @@ def method_of(component: object) -> Method | None:
 
 
 def make(method: Method, params: Mapping[str, Any]) -> Any:
-    """Create an instance of a registered method with the given parameters of its constructor."""
+    """Create an instance of a registered method with the given parameters, nested ones such as ``score__cv`` too."""
     factory = _factory(method)
     params = renamed(method, params)
-    check_parameters(method, factory, params)
-    return contain("construction", partial(factory, **params), partial(_label, method))
+    plain = {name: value for name, value in params.items() if "__" not in name}
+    check_parameters(method, factory, plain | dict.fromkeys(name.partition("__")[0] for name in params))
+    made = contain("construction", partial(factory, **plain), partial(_label, method))
+    return made.set_params(**{name: params[name] for name in params if name not in plain}) if plain != params else made
 
 
 def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,9 @@ from bnplug.table.encoder import ColumnEncoder
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
+#: Estimators that are saved by their parameters, by name. Higher layers add them.
+ESTIMATORS: dict[str, type] = {}
+
 # Dtypes whose bytes contain no objects.
 _PLAIN_DTYPES = "biufcU"
 
@@ -96,6 +99,10 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
     method = registry.method_of(value)
     if method is not None:
         return _component_to_json(method, "instance", value.get_params(deep=False))
+    given = getattr(value, "get_params", None)
+    if given is not None and type(value) is ESTIMATORS.get(type(value).__name__):
+        saved = parameters_to_json(given(deep=False), component_kinds(type(value)))
+        return {"is": "estimator", "name": type(value).__name__, "params": saved}
     return {"is": "unsaved", "written": one_line(repr(value))[:_WRITTEN]}
 
 
@@ -314,7 +321,14 @@ def _graph_from_json(data: Mapping[str, Any]) -> Any:
     return make_dag(nodes, edges)
 
 
+def _estimator_from_json(data: Mapping[str, Any]) -> Any:
+    factory, params = ESTIMATORS[data["name"]], parameters_from_json(data["params"])
+    registry.check_parameters(f"the estimator {data['name']!r}", factory, params)
+    return factory(**params)
+
+
 _READERS: dict[str, Any] = {
+    "estimator": _estimator_from_json,
     "float": lambda data: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[data["text"]],
     "tuple": lambda data: tuple(from_json(item) for item in data["items"]),
     "dict": lambda data: {from_json(key): from_json(item) for key, item in data["items"]},

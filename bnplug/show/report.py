@@ -45,7 +45,7 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
     html.check_rows(rows, X, y)
     probabilities = model.predict_proba(X) if rows or y is not None else np.empty(0)
     evaluation = None if y is None else evaluate_probabilities(model, probabilities, y)
-    examples = _examples(model, X, y, probabilities, rows) if rows else {}
+    examples = explained_rows(model, X, y, probabilities, rows) if rows else {}
     try:
         joints, error = class_joints(model), ""
     except ValueError as reason:
@@ -64,7 +64,7 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
         graph=html.Safe(to_svg(names, model.tables_.edges, model.target_, marked, clickable=True)),
         blanket=blanket,
         marked=marked,
-        evaluation=evaluation and _performance(evaluation),
+        evaluation=evaluation and performance(evaluation),
         prior=_prior(model, joints) if joints else None,
         features={**_features(model, joints), "error": error},
         examples=examples,
@@ -149,7 +149,7 @@ def _drawn(model: BayesianNetworkClassifier) -> dict[str, Any] | None:
         return None
     names = [model.target_, *model.encoder_.names][:_MOST_COLUMNS]
     rows = list(frame[names].itertuples(index=False))
-    return {"names": names, "rows": rows, "left_out": len(frame.columns) - len(names)}
+    return {"names": names, "rows": rows, "left_out": len(frame.columns) - len(names), "of": "network"}
 
 
 def _nodes(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> Iterator[dict[str, Any]]:
@@ -202,8 +202,8 @@ def _states_table(
     return {"given": list(given), "html": html.table(head, rows, "states", "Table", len(given)), "left_out": left_out}
 
 
-def _performance(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the figures and the confusion matrix."""
+def performance(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the figures and the confusion matrix, for the template of the report."""
     confusion = _folded(evaluation.confusion)
     # Among folded classes, a row predicted as another class of the fold is on the diagonal too.
     n_single = len(confusion) if len(confusion) == len(evaluation.confusion) else len(confusion) - 1
@@ -244,8 +244,11 @@ def _folded(confusion: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(folded, index=labels, columns=labels)
 
 
-def _examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: FloatArray, n_rows: int) -> Any:
-    """Explain the `n_rows` rows with the least probable best class."""
+def explained_rows(model: Any, X: Any, y: Any, probabilities: FloatArray, n_rows: int) -> Any:
+    """Return the explanations of the `n_rows` rows with the least probable best class, for the template of the report.
+
+    The model has the methods of a classifier of this package: `encoder_`, `classes_`, `decide`, `explain`.
+    """
     chosen = _uncertain(probabilities, n_rows)
     frame = to_frame(X, "X")
     rows = (frame if is_frame(X) else frame.set_axis(list(model.encoder_.columns), axis=1)).iloc[chosen]
@@ -269,7 +272,7 @@ def _examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: F
             "probability": probabilities[row, best],
             "has_truth": y is not None,
             "truth": None if y is None else np.asarray(y)[row],
-            "rows": _contributions(model, one["contribution"].to_numpy(), shown.iloc[i]),
+            "rows": _contributions(one["feature"].tolist(), one["contribution"].to_numpy(), shown.iloc[i]),
         })  # fmt: skip
     return {"error": "", "cards": cards}
 
@@ -284,14 +287,14 @@ def _uncertain(probabilities: FloatArray, n_rows: int) -> list[int]:
     return list(first.values())
 
 
-def _contributions(model: BayesianNetworkClassifier, contributions: FloatArray, row: pd.Series[Any]) -> list[Any]:
+def _contributions(names: list[str], contributions: FloatArray, row: pd.Series[Any]) -> list[Any]:
     """Return the prior, the largest contributions, the sum of the others, and the sum of all."""
-    names = [name for name in model.tables_.names if name != model.target_]
-    prior, features = contributions[0], contributions[1:]
+    prior, (_, *names), features = contributions[0], names, contributions[1:]
     order = np.argsort(-np.abs(features), kind="stable")
     shown, others = order[:_CONTRIBUTIONS], order[_CONTRIBUTIONS:]
     lines = [("prior", prior)]
-    lines += [(f"{names[i]} = {_value(row.get(names[i]))}", features[i]) for i in shown if features[i] != 0]
+    texts = [f"{name} = {_value(row[name])}" if name in row else name for name in names]
+    lines += [(texts[i], features[i]) for i in shown if features[i] != 0]
     if len(others):
         lines.append((f"{len(others)} other features", features[others].sum()))
     largest = max(abs(value) for _, value in lines) or 1.0

@@ -116,6 +116,8 @@ def test_a_structure_is_a_parameter_that_is_saved(data, tmp_path):
 
 def test_members_of_a_mixture_keep_theirs(data):
     mixture = (
-        pytest.importorskip("bnplug_mixture.mixture").NetworkMixture([Finder()], "backoff", n_members=2).fit(*data)
+        pytest.importorskip("bnplug_mixture.mixture")
+        .NetworkMixture(structures=[Finder()], generative=None, n_members=2, member=BayesianNetworkClassifier())
+        .fit(*data)
     )
     assert [member.learned_.details["rows"] for member in mixture.members_] == [60, 60]

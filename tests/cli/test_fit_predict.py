@@ -80,8 +80,8 @@ ERRORS = {
         ["fit", "{iris}", "--target", "species", "--structure", "kdb", "--set", "structure.kk=1", "-o", "m"], 1,
         "there is no parameter 'structure.kk'. Did you mean 'k'? There are: structure.correction, "),
     "unknown setting of a classifier": (
-        ["fit", "{iris}", "--target", "species", "--method", "aode", "--set", "alfa=1", "-o", "m"], 1,
-        "there is no parameter 'alfa'. Did you mean 'alpha'? There are: "),
+        ["fit", "{iris}", "--target", "species", "--method", "aode", "--set", "min_cont=1", "-o", "m"], 1,
+        "there is no parameter 'min_cont'. Did you mean 'min_count'? There are: "),
     "unknown component": (
         ["fit", "{iris}", "--target", "species", "--set", "structur.k=1", "-o", "m"], 1,
         "there is no parameter 'structur'. Did you mean 'structure'?"),

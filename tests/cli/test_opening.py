@@ -57,7 +57,7 @@ def mixture(tmp_path_factory):
     folder, (X, y) = tmp_path_factory.mktemp("mixture"), iris()
     X = X.assign(size=np.where(X.iloc[:, 0] > 5.8, "large", "small"))
     X.assign(species=y).to_csv(folder / "rows.csv", index=False)
-    params = {"parameters": "ml", "generative": "ml", "n_members": 1, "random_state": 0}
+    params = {"member__parameters": "ml", "generative": "ml", "n_members": 1, "random_state": 0}
     bnplug.make_classifier("mixture", **params).fit(X, y).save(folder / "model")
     return folder
 
@@ -70,7 +70,7 @@ def test_the_report_of_a_mixture_is_the_page_that_it_writes(mixture, tmp_path):
     run("report", mixture / "model", mixture / "rows.csv", "-o", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "a mixture of 2 networks" in page
-    assert "On 150 rows" in page
+    assert "On the given data" in page
 
 
 def test_a_mixture_is_asked_as_a_network_is(mixture, tmp_path):
@@ -80,8 +80,26 @@ def test_a_mixture_is_asked_as_a_network_is(mixture, tmp_path):
     expected = bnplug.load(mixture / "model").query("species", known)
     assert pd.read_csv(tmp_path / "a.csv")["probability"].to_numpy() == pytest.approx(expected["probability"])
     assert "'huge' not seen in training" in run("query", mixture / "model", "--given=size=huge", code=1).stderr
-    error = run("query", mixture / "model", "--sensitivity", code=1).stderr
-    assert "which is no Bayesian network; predict and evaluate take it" in error
+    assert "each member has its own tables" in run("query", mixture / "model", "--sensitivity", code=1).stderr
+    assert "members_[i].most_probable" in run("query", mixture / "model", "--most-probable", code=1).stderr
+    assert float(run("query", mixture / "model", "--conflict", *given).stdout.split()[-1]) < 0
+
+
+def test_commands_explore_a_mixture_and_ask_what_is_next(mixture, tmp_path):
+    run("explore", mixture / "model", mixture / "rows.csv", "--rows=2", "-o", tmp_path / "page.html")
+    assert "average of 2 networks" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    pd.DataFrame({"size": ["large"]}).to_csv(tmp_path / "row.csv", index=False)
+    answer = run("next", mixture / "model", tmp_path / "row.csv", "--top=1").stdout
+    assert answer.split()[-2] == "(cm)"
+    run("show", mixture / "model", "--plot", tmp_path / "edges.svg")
+    assert (tmp_path / "edges.svg").exists()
+
+
+def test_options_of_fit_apply_to_the_members_of_a_mixture(mixture, tmp_path):
+    options = ["--method=mixture", "--parameters=ml", "--missing=value", "--set=n_members=1", "--set=generative=None"]
+    run("fit", mixture / "rows.csv", "--target=species", *options, "--random-state=0", "-o", tmp_path / "model")
+    member = bnplug.load(tmp_path / "model").member
+    assert (member.parameters, member.missing, member.discretizer) == ("ml", "value", "jittered-quantile")
 
 
 def test_a_network_comes_through_standard_input(network):

@@ -285,7 +285,7 @@ def _cuts() -> Iterator[Case]:
 
 def _classifiers() -> Iterator[Case]:
     # The choice of lam among nearly equal ones depends on rounding.
-    members = {"parameters": ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, **_BEGUN})}
+    members = {"member__parameters": ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, **_BEGUN})}
     yield Case("classifier", "mixture", "tic-tac-toe", ("mixture", members), tolerance=OPTIMISED)
     yield Case("classifier", "aode", "tic-tac-toe", ("aode", {}), tolerance=OPTIMISED)
 

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,8 @@ from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import blanket_of
 from bnplug.show._routes import Arrow, frame_of, routes_of, svg_path
 from bnplug.show._sheet import checked_graph, sheet_of
-from bnplug.show.explorer._part import clique_tree, numbered, shown_tables
+from bnplug.show.explorer._part import clique_tree, numbered
+from bnplug.show.explorer._part import shown_tables as shown_tables
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.table.kinds import to_floats
 from bnplug.typing import FloatArray
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
 # Each after the modules that it imports.
-_MODULES = ("inference", "questions", "evidence", "dom", "card", "picture", "panels", "tables", "main")
+_MODULES = ("inference", "questions", "average", "evidence", "dom", "card", "picture", "panels", "tables", "main")
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
@@ -62,15 +63,24 @@ def to_html(
     The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.explore`; a frame has the columns of training.
     """
     check_is_fitted(model)
-    check_rows(rows, X, y)
-    data = _page_data(model, shown_tables(model, features), X, y, rows)
+    data = page_data(model, shown_tables(model, features), X, y, rows)
+    return page_of(data, f"{model.target_}: explorer", data["contents"])
+
+
+def page_of(data: Mapping[str, Any], title: str, contents: str) -> str:
+    """Return the page with the given data: those of :func:`page_data`, or several views.
+
+    Several views are ``{"views": [{"label": ..., "data": ...}, ...]}``. A view may be an average of networks: its data
+    have ``networks``, as described in ``average.mjs``, instead of ``tables`` and ``tree``. `contents` is a text
+    about what the page contains.
+    """
     # Inside a script element, only "<" could end it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return render(
         "explorer.html",
-        title=f"{model.target_}: explorer",
+        title=title,
         style=Safe(_read("style.css")),
-        contents=data["contents"],
+        contents=contents,
         data=Safe(text),
         script=Safe(_script()),
     )
@@ -85,10 +95,11 @@ def _script() -> str:
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", _read(f"{name}.mjs"))) for name in _MODULES)
 
 
-def _page_data(
+def page_data(
     model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None, rows: int = 0
 ) -> dict[str, Any]:
     """Return the data for the page's script: the model's `tables` or a part of them, and the first rows of `X`, `y`."""
+    check_rows(rows, X, y)
     truths = None if y is None else [xml_text(str(label)) for label in pd.Series(y)]
     if truths is not None and len(truths) != len(to_frame(X, "X")):
         raise ValueError(f"y has {len(truths)} labels, X has {len(to_frame(X, 'X'))} rows: give one label for each row")
@@ -113,7 +124,7 @@ def _page_data(
         ],
         "tables": base64.b64encode(numbers.astype("<f8").tobytes()).decode(),
         "tree": clique_tree(parents, cards, target)._asdict(),
-        "picture": _picture(tables, model.target_, cuts),
+        "picture": picture(tables.names, tables.edges, model.target_, cards, cuts),
         "rows": shown,
         "contents": contents(n_rows=len(shown), has_truth=truths is not None),
         "leftOut": len(model.tables_.names) - len(tables.names),
@@ -175,10 +186,16 @@ def _card_height(n_states: int, numeric: bool) -> float:
     return _HEAD + _STATE * min(n_states, _MOST_STATES) + (_FIELD if numeric else 0.0) + _FOOT
 
 
-def _picture(tables: LogTables, target: str, numeric: Collection[str]) -> dict[str, Any]:
+def picture(
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    target: str,
+    n_states: Sequence[int],
+    numeric: Collection[str] = (),
+) -> dict[str, Any]:
     """Return the size of the picture, the corner and height of every card, and the lines as SVG paths."""
-    graph = checked_graph(tables.names, tables.edges, target)
-    heights = [_card_height(len(tables.states[name]), name in numeric) for name in tables.names]
+    graph = checked_graph(names, edges, target)
+    heights = [_card_height(n, name in numeric) for name, n in zip(names, n_states, strict=True)]
     sheet = sheet_of(graph, [_CARD_WIDTH] * len(heights), heights)
     arrows, rails = routes_of(graph, sheet)
     cards = range(len(heights))

@@ -32,9 +32,12 @@ MAX_CELLS, MAX_PARAMETERS = 5_000_000, 1_000_000
 _RANKED_ANCESTORS = 10_000
 
 
-def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str] | None) -> LogTables:
+def shown_tables(
+    model: BayesianNetworkClassifier, features: int | Sequence[str] | None, n_networks: int = 1
+) -> LogTables:
     """Return the tables of the page: `features` most informative ones, features by name, or all (None).
 
+    A page of `n_networks` has that many such networks, which share the limits on its size.
     Raises a ``ValueError`` if they are too large for a browser; the message says how many features are not.
     """
     tables = model.tables_
@@ -45,20 +48,20 @@ def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str]
             raise ValueError(f"features={features}: give a number from 1 to {len(tables.names) - 1}, or names")
         features = _ranked(model)[: int(features)]
     part = tables if features is None else _part(tables, model.target_, features)
-    reason = _too_much(part)
+    reason = _too_much(part, n_networks)
     if reason is not None:
-        raise ValueError(f"{reason}. {_way_out(model)}")
+        raise ValueError(f"{reason}. {_way_out(model, n_networks)}")
     return part
 
 
-def _way_out(model: BayesianNetworkClassifier) -> str:
+def _way_out(model: BayesianNetworkClassifier, n_networks: int) -> str:
     """Return what to do about a network that is too large."""
     ranked = _ranked(model)
     # Testing parts far above the limit is slow: the number of features is doubled until it is too large, then bisected.
     n, high, step = 0, len(ranked), 1
     while n < high:
         middle = min(n + step, (n + high + 1) // 2)
-        if _too_much(_part(model.tables_, model.target_, ranked[:middle])) is None:
+        if _too_much(_part(model.tables_, model.target_, ranked[:middle]), n_networks) is None:
             n, step = middle, 2 * step
         else:
             high = middle - 1
@@ -71,14 +74,14 @@ def _way_out(model: BayesianNetworkClassifier) -> str:
     )
 
 
-def _too_much(tables: LogTables) -> str | None:
-    """Return why these tables are too large for a page, or None if they fit."""
-    size = _n_numbers(tables)
-    if size > MAX_PARAMETERS:
-        return f"the tables hold {size:,} numbers, more than the {MAX_PARAMETERS:,} that a page can"
-    if n_cells(*numbered(tables), MAX_CELLS) is None:
+def _too_much(tables: LogTables, n_networks: int) -> str | None:
+    """Return why these tables are too large for a page of so many networks, or None if they fit."""
+    size, most, cells = _n_numbers(tables), MAX_PARAMETERS // n_networks, MAX_CELLS // n_networks
+    if size > most:
+        return f"the tables hold {size:,} numbers, more than the {most:,} that a page can"
+    if n_cells(*numbered(tables), cells) is None:
         return (
-            f"the cliques of this network hold more than the {MAX_CELLS:,} cells that a browser passes messages over "
+            f"the cliques of this network hold more than the {cells:,} cells that a browser passes messages over "
             "in 100 ms"
         )
     return None

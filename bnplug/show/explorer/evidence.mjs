@@ -8,6 +8,7 @@
  * @property {string[] | null} intervals short texts of a numeric feature's states
  * @property {number[]} parents
  * @property {number[] | null} cuts of a numeric feature, ascending: a number at a cut belongs to its left
+ * @property {import("./average.mjs").Cells | null} [cells] of a numeric feature in an average of networks
  */
 
 /**
@@ -83,12 +84,16 @@ export class History {
   }
 }
 
-/** @param {Evidence} evidence @param {Variable[]} variables @returns {(number[] | null)[]} likelihoods, or null */
+/** @param {Evidence} evidence @param {Variable[]} variables @returns {(number[] | null)[]} likelihoods of states or cells, or null */
 export function findings(evidence, variables) {
-  return variables.map(({ states }, v) => {
+  return variables.map(({ states, cells }, v) => {
     const known = evidence.get(v);
     if (!known) return null;
-    return "weights" in known ? known.weights : states.map((_, s) => Number(s === known.state));
+    if (!cells) return "weights" in known ? known.weights : states.map((_, s) => Number(s === known.state));
+    const { groups, cuts } = cells;
+    if ("weights" in known) return groups.map((group) => known.weights[group]);
+    const cell = known.number === undefined ? -1 : interval(cuts, known.number);
+    return groups.map((group, i) => Number(cell < 0 ? group === known.state : i === cell));
   });
 }
 

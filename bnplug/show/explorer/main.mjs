@@ -1,4 +1,5 @@
 // The page: reads the data that came with it, and keeps everything in step with what is known.
+import { AverageQuestions } from "./average.mjs";
 import { Card } from "./card.mjs";
 import { make, makeButton, percent } from "./dom.mjs";
 import { certain, findings, fromAddress, History, toAddress } from "./evidence.mjs";
@@ -20,6 +21,14 @@ import { TablesView } from "./tables.mjs";
  * @property {number} leftOut variables of the model that are not on the page
  * @property {boolean} isNetwork
  * @property {import("./questions.mjs").Calibration} calibration
+ * @property {import("./average.mjs").Network[]} [networks] of an average, which has no tables and no tree
+ */
+
+/**
+ * One view of a page with several: an average of networks, or one of them.
+ * @typedef {object} View
+ * @property {string} label
+ * @property {PageData} data
  */
 
 // A slice of work that leaves the page answering, in milliseconds.
@@ -30,12 +39,14 @@ const NARROW = 700;
 
 /** The page and all that is on it. */
 class Explorer {
-  /** @param {PageData} data */
-  constructor(data) {
+  /** @param {PageData} data @param {HTMLElement | null} chooser selects another view of the page */
+  constructor(data, chooser) {
     this.data = data;
     this.variables = data.variables;
-    const tree = treeData(data);
-    this.questions = new Questions(tree, data.target, data.calibration);
+    const tree = data.networks ? null : treeData(data);
+    this.questions = tree ? new Questions(tree, data.target, data.calibration) : new AverageQuestions(/** @type {PageData & import("./average.mjs").AverageData} */ (data));
+    this.chooser = chooser;
+    this.listening = new AbortController();
     this.history = new History();
     this.turn = 0;
     /** @type {import("./card.mjs").Listener} */
@@ -53,7 +64,7 @@ class Explorer {
     this.why = new WhyPanel(data.variables, target, listener);
     this.next = new NextPanel(data.variables, (v) => this.#goTo(v));
     this.row = new RowPanel(data.rows, data.variables, (evidence) => this.changed(this.history.go(evidence)));
-    this.tables = new TablesView(data.variables, tree.tables, data.isNetwork);
+    this.tables = new TablesView(data.variables, tree ? tree.tables : [], data.isNetwork);
     this.notice = make("p", { class: "notice", role: "alert" });
     this.status = make("p", { class: "unseen", role: "status", "aria-live": "polite" });
     this.#assemble(states.length);
@@ -62,7 +73,7 @@ class Explorer {
   /** @param {number} nClasses */
   #assemble(nClasses) {
     this.views = make("div", { class: "tabs", role: "radiogroup", "aria-label": "View" },
-      ...["network", "list", "tables", "answers"].map((view) => this.#tab(view)));
+      ...["network", "list", "tables", "answers"].filter((view) => view !== "tables" || !this.data.networks).map((view) => this.#tab(view)));
     const stage = make("section", { class: "stage", "aria-label": "The network" },
       make("div", { class: "tools" }, this.views, ...this.picture.tools()), this.picture.view, this.tables.root);
     const left = this.data.leftOut
@@ -71,7 +82,17 @@ class Explorer {
     const contents = make("section", { class: "contents" }, make("h2", {}, "What this page contains"), make("p", { class: "note" }, this.data.contents));
     const aside = make("aside", { "aria-label": "Answers" }, this.why.root, this.next.root, this.row.root, left, contents);
     document.body.classList.toggle("many-classes", nClasses > 8);
-    document.body.append(make("header", {}, this.classPanel.root, this.#actions()), this.notice, make("main", {}, stage, aside), this.status);
+    this.roots = [make("header", {}, this.classPanel.root, this.#actions()), this.notice, make("main", {}, stage, aside), this.status];
+    document.body.append(...this.roots);
+  }
+
+  /** Remove the page, before another view is shown. */
+  close() {
+    this.turn++;
+    clearTimeout(this.writing);
+    this.#write();
+    this.listening.abort();
+    for (const root of this.roots ?? []) root.remove();
   }
 
   /** @param {string} view */
@@ -98,7 +119,7 @@ class Explorer {
     this.redo = makeButton("redo", { title: "Ctrl+Shift+Z" }, () => this.changed(this.history.redo()));
     this.reset = makeButton("reset", {}, () => this.changed(this.history.go(new Map())));
     this.link = makeButton("copy link", { title: "The address holds what is known", hidden: location.protocol === "about:" }, () => this.#copy());
-    return make("div", { class: "actions", role: "group", "aria-label": "Evidence" }, this.undo, this.redo, this.reset, this.link);
+    return make("div", { class: "actions", role: "group", "aria-label": "Evidence" }, this.chooser, this.undo, this.redo, this.reset, this.link);
   }
 
   async #copy() {
@@ -233,14 +254,26 @@ class Explorer {
   start() {
     this.open();
     this.#view(document.documentElement.clientWidth < NARROW ? "list" : "network");
-    addEventListener("hashchange", () => this.open());
+    const { signal } = this.listening;
+    addEventListener("hashchange", () => this.open(), { signal });
     addEventListener("keydown", (event) => {
       const typing = event.target instanceof HTMLElement && event.target.matches("textarea, input[type=text], input[type=search]");
       if (typing || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
       event.preventDefault();
       this.changed(event.shiftKey ? this.history.redo() : this.history.undo());
-    });
+    }, { signal });
   }
+}
+
+/** Show one of several views, with a menu of all; evidence is kept. @param {View[]} views @param {number} at */
+function showView(views, at) {
+  const menu = make("select", { "aria-label": "The networks to ask" }, ...views.map(({ label }, i) => make("option", { value: i, selected: i === at }, label)));
+  const explorer = new Explorer(views[at].data, menu);
+  menu.addEventListener("change", () => {
+    explorer.close();
+    showView(views, Number(menu.value));
+  });
+  explorer.start();
 }
 
 /**
@@ -252,5 +285,18 @@ function* run(job, use) {
   use(yield* job);
 }
 
+/**
+ * The networks of an average that are views themselves are in the page once.
+ * @param {(View & {data: {networks?: {data: PageData | number}[]}})[]} views @returns {View[]}
+ */
+function withNetworks(views) {
+  for (const { data } of views) for (const network of data.networks ?? []) if (typeof network.data === "number") network.data = views[network.data].data;
+  return views;
+}
+
 const source = typeof document === "undefined" ? null : document.getElementById("data");
-if (source) new Explorer(JSON.parse(source.textContent ?? "")).start();
+if (source) {
+  const data = JSON.parse(source.textContent ?? "");
+  if ("views" in data) showView(withNetworks(data.views), 0);
+  else new Explorer(data, null).start();
+}

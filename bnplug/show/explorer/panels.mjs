@@ -114,10 +114,12 @@ export class WhyPanel {
     const order = [...evidence.keys()].sort((a, b) => Math.abs(values.get(b) ?? 0) - Math.abs(values.get(a) ?? 0));
     const prior = contributions?.prior[c] ?? 0;
     const largest = Math.max(Math.abs(prior), ...order.map((v) => Math.abs(values.get(v) ?? 0)), 1e-9);
-    const total = order.reduce((sum, v) => sum + (values.get(v) ?? 0), prior);
+    const averaging = (order.length && answer.possible && contributions?.averaging?.[c]) || 0;
+    const total = order.reduce((sum, v) => sum + (values.get(v) ?? 0), prior + averaging);
     this.list.replaceChildren(
       make("li", { class: "base" }, make("span", { class: "what" }, "before anything is known"), signedBar(prior, largest)),
       ...order.map((v) => this.#finding(v, values.get(v), largest)),
+      averaging ? make("li", { class: "base" }, make("span", { class: "what" }, "averaging probabilities, not log odds"), signedBar(averaging, largest)) : "",
       answer.possible ? make("li", { class: "sum" }, make("span", { class: "what" }, "together, log odds"), make("b", {}, signed(total))) : "",
     );
   }

@@ -22,8 +22,9 @@ import { CliqueTree, normalized } from "./inference.mjs";
  */
 
 /**
- * The log odds of each class with nothing known, and what each finding adds.
- * @typedef {{prior: number[], findings: Map<number, number[]>}} Contributions
+ * The log odds of each class with nothing known, and what each finding adds; in an average of networks, also the
+ * difference between the log odds of the mean and the mean of the log odds.
+ * @typedef {{prior: number[], findings: Map<number, number[]>, averaging?: number[]}} Contributions
  */
 
 /**
@@ -38,12 +39,12 @@ import { CliqueTree, normalized } from "./inference.mjs";
 // Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
 const CERTAIN = 1000;
 // A finding is surprising where the others divide its probability by more than this.
-const SURPRISE = 2;
+export const SURPRISE = 2;
 // Information values this close are tied, as in Python; of tied features the first comes first.
 const TIE = 1e-9;
 
 /** @param {ArrayLike<number>} logs */
-function logSum(logs) {
+export function logSum(logs) {
   let largest = -Infinity;
   for (let i = 0; i < logs.length; i++) largest = Math.max(largest, logs[i]);
   if (largest === -Infinity) return largest;
@@ -75,17 +76,18 @@ function degree(likelihood) {
   return 1 - entropy(likelihood.map((value) => value / total)) / Math.log(likelihood.length);
 }
 
-/** @param {Float64Array} logs of the classes' measures @returns {number[]} the log odds of each class */
-function logOdds(logs) {
-  if (logs.every((value) => value === -Infinity)) return [...logs].map(() => -Math.log(logs.length - 1));
-  return [...logs].map((value, c) => {
-    const odds = value - logSum(logs.filter((_, other) => other !== c));
+/** @param {ArrayLike<number> & Iterable<number>} logs of the classes' measures @returns {number[]} the log odds of each class */
+export function logOdds(logs) {
+  const values = [...logs];
+  if (values.every((value) => value === -Infinity)) return values.map(() => -Math.log(values.length - 1));
+  return values.map((value, c) => {
+    const odds = value - logSum(values.filter((_, other) => other !== c));
     return Math.max(-CERTAIN, Math.min(CERTAIN, odds));
   });
 }
 
 /** @param {{variable: number, information: number}[]} left by variable @returns the largest first */
-function ranked(left) {
+export function ranked(left) {
   const order = [];
   while (left.length) {
     const largest = left.reduce((most, { information }) => Math.max(most, information), 0);
@@ -159,11 +161,30 @@ export class Questions {
 
   /**
    * P(class | findings) if in addition, or instead, one variable were in a state.
-   * @param {Findings} findings @param {number} variable @param {number} state
+   * @param {Findings} findings @param {number} variable @param {number | null} state null: as the findings say
    */
   whatIf(findings, variable, state) {
+    if (state === null) return normalized(this.#classes(findings));
     const likelihood = Array.from({ length: this.tree.cards[variable] }, (_, s) => Number(s === state));
     return normalized(this.#classes(findings.with(variable, likelihood)));
+  }
+
+  /**
+   * P(class | findings), and the posteriors of all variables given each class that is possible. It yields between steps.
+   * @param {Findings} findings
+   * @returns {Generator<void, {classes: Float64Array, given: (Float64Array[] | null)[]}>}
+   */
+  *conditionals(findings) {
+    const classes = normalized(this.#classes(findings));
+    const given = [];
+    for (const [c, share] of classes.entries()) {
+      if (share > 0) {
+        yield;
+        this.#observe(findings.with(this.target, Array.from(classes, (_, other) => Number(other === c))));
+      }
+      given.push(share > 0 ? this.tree.posteriors() : null);
+    }
+    return { classes, given };
   }
 
   /**
@@ -173,14 +194,11 @@ export class Questions {
    * @returns {Generator<void, {variable: number, information: number}[]>} the largest first
    */
   *whatNext(findings) {
-    const classes = normalized(this.#classes(findings));
+    const { classes, given } = yield* this.conditionals(findings);
     const mixed = this.tree.cards.map((card) => new Float64Array(card));
     const left = new Float64Array(this.n);
     for (const [c, share] of classes.entries()) {
-      if (share === 0) continue;
-      yield;
-      this.#observe(findings.with(this.target, Array.from(classes, (_, other) => Number(other === c))));
-      for (const [v, posterior] of this.tree.posteriors().entries()) {
+      for (const [v, posterior] of (given[c] ?? []).entries()) {
         left[v] += share * entropy(posterior);
         for (let s = 0; s < posterior.length; s++) mixed[v][s] += share * posterior[s];
       }

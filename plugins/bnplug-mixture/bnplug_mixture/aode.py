@@ -1,7 +1,7 @@
-"""Averaged one-dependence estimators (Webb, Boughton and Wang 2005): a mixture whose members are given by the features.
+"""Averaged one-dependence estimators (Webb, Boughton and Wang 2005): a mixture with one member for each feature.
 
-Each feature in turn is a parent of all others, next to the class. What is averaged are the joint probabilities, so that
-an estimator counts by how well it describes the row.
+Each feature in turn is a parent of all others, next to the class. Joint probabilities are averaged, so the weight of a
+member depends on how well it describes the row.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug import BayesianNetworkClassifier, CompiledNetwork, Structure, encode_training, parameter_learner
+from bnplug import BayesianNetworkClassifier, CompiledNetwork, Structure
 from bnplug.compiling import run_in_threads
 from bnplug.counts.counting import count
-from bnplug.hooks.components import check_numbers
+from bnplug.hooks.components import check_numbers, component
 from bnplug.inference.complete import posterior
 from bnplug.inference.explain import contributions, to_long_frame
-from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
+from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.predicting import predictive_log_joint
 from bnplug.inference.queries import log_measure
 from bnplug.model.log_tables import check_size
-from bnplug_mixture.averaging import AveragedNetworks, evidence_of_row, quietly
+from bnplug_mixture.averaging import AveragedNetworks, evidence_of_row, named_like, quietly
 
 if TYPE_CHECKING:
     from bnplug import LogTables, Table
@@ -37,28 +37,19 @@ _FREQUENT = "frequent"
 class AODE(AveragedNetworks):
     """The mean over features i of P(c, x_i) times the product of P(x_j | c, x_i).
 
-    A feature is a parent where its value is known, and frequent; a row without such a value is left to naive Bayes.
+    A feature is a parent if its value is known and frequent. A row without such a value is predicted by naive Bayes.
 
     Parameters
     ----------
+    member : BayesianNetworkClassifier, optional
+        Everything that the members share: parameter learner, discretizer, column rules such as `missing`, engine, costs
+        and limits. By default, `parameters` are ``"ml"``. The `structure` must have its default value. Evidence is not
+        calibrated, since joint probabilities are averaged. Nested parameters such as ``member__parameters__alpha`` work
+        with the default, too.
     min_count : float
-        In how many training rows a value must be for its feature to be a parent.
-    alpha : float
-        The equivalent sample size of the estimates; as of `ml`.
-    discretizer : str, (str, mapping) or transformer
-        As for `BayesianNetworkClassifier`.
-    categorical_features : "auto", None, or names, indices or a mask
-        As for `BayesianNetworkClassifier`.
-    class_weight : dict, "balanced" or None
-        As for `BayesianNetworkClassifier`.
-    min_frequency : "auto", int, float or None
-        As for `BayesianNetworkClassifier`.
-    engine : str or Engine
-        As for `BayesianNetworkClassifier`.
-    costs : array-like of shape (classes, classes) or dict, optional
-        As for `BayesianNetworkClassifier`.
-    missing, unseen, on_useless, max_categories, dates, max_parameters, max_clique_size, n_jobs
-        As for `BayesianNetworkClassifier`.
+        The number of training rows that must have a value for its feature to be a parent.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
 
     Attributes
     ----------
@@ -69,7 +60,7 @@ class AODE(AveragedNetworks):
     naive_ : BayesianNetworkClassifier
         Naive Bayes, for rows without a frequent value.
     frequent_ : list of arrays of bool
-        For each feature which of its states make it a parent.
+        For each feature, which of its states make it a parent.
     target_ : str
         The name of the class variable.
     n_features_in_, feature_names_in_
@@ -87,44 +78,18 @@ class AODE(AveragedNetworks):
     0.75
     """
 
-    def __init__(
-        self,
-        min_count: float = 30,
-        alpha: float = 1.0,
-        discretizer: Any = "mdl",
-        categorical_features: Any = "auto",
-        class_weight: Any = None,
-        missing: str = "ignore",
-        unseen: str = "missing",
-        on_useless: str = "drop",
-        max_categories: int | None = None,
-        min_frequency: Any = "auto",
-        dates: str = "parts",
-        engine: Any = "elimination",
-        costs: Any = None,
-        max_parameters: int = 50_000_000,
-        max_clique_size: int = MAX_CLIQUE_SIZE,
-        n_jobs: int | None = None,
-    ) -> None:
+    def __init__(self, member: Any = None, min_count: float = 30, n_jobs: int | None = None) -> None:
+        self.member = member
         self.min_count = min_count
-        self.alpha = alpha
-        self.discretizer = discretizer
-        self.categorical_features = categorical_features
-        self.class_weight = class_weight
-        self.missing = missing
-        self.unseen = unseen
-        self.on_useless = on_useless
-        self.max_categories = max_categories
-        self.min_frequency = min_frequency
-        self.dates = dates
-        self.engine = engine
-        self.costs = costs
-        self.max_parameters = max_parameters
-        self.max_clique_size = max_clique_size
         self.n_jobs = n_jobs
 
+    @staticmethod
+    def default_member() -> BayesianNetworkClassifier:
+        """Return the estimator that ``member=None`` stands for."""
+        return BayesianNetworkClassifier(parameters="ml", discretizer="mdl", calibrate=None)
+
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Estimate every estimator's tables from the counts of pairs of features with the class.
+        """Estimate the tables of every member from the counts of pairs of features with the class.
 
         Parameters
         ----------
@@ -133,42 +98,29 @@ class AODE(AveragedNetworks):
         y : array-like
             The class of every row.
         sample_weight : array-like, optional
-            A weight of 2 is the row twice; rows of weight 0 are absent.
+            A row of weight 2 is equivalent to two rows; rows of weight 0 are ignored.
         """
         check_numbers(self, "min_count")
-        learner = parameter_learner("ml", alpha=self.alpha)
-        naive = self._network(structure="nb", parameters=learner, discretizer=self.discretizer, n_jobs=self.n_jobs)
+        self.check_structure()
+        naive = self._network(structure="nb", calibrate=None, n_jobs=self.n_jobs)
         naive.fit(X, y, sample_weight)
-        table = self._table(X, y, sample_weight)
+        with quietly():
+            table = naive.encode_training(X, y, sample_weight)[0]
         families = [_one_dependence(table, v) for v in table.features]
         for parents in families:
-            check_size(table, parents, self.max_parameters)
+            check_size(table, parents, naive.max_parameters)
+        learner = component("parameter learner", naive.parameters, naive)
         fitted = run_in_threads(
             lambda family: learner.fit(table, Structure(table.names, family)), families, n_jobs=self.n_jobs
         )
         self.frequent_ = [count(table, v, []) >= self.min_count for v in table.features]
         return self._take_over({"members": [self._beside(naive, tables) for tables in fitted], "naive": [naive]})
 
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
-        names = (
-            "categorical_features",
-            "class_weight",
-            "missing",
-            "on_useless",
-            "max_categories",
-            "min_frequency",
-            "dates",
-        )
-        settings = {name: getattr(self, name) for name in names}
-        with quietly():
-            return encode_training(X, y, sample_weight, discretizer=self.discretizer, **settings)[0]
-
     def _beside(self, naive: BayesianNetworkClassifier, tables: LogTables) -> BayesianNetworkClassifier:
         """Return the network of these tables for the columns of another."""
-        shared = self._network(discretizer=self.discretizer).get_params(deep=False)
-        member = BayesianNetworkClassifier.from_tables(tables, naive.encoder_, **{**shared, "structure": tables.edges})
-        if not hasattr(naive, "feature_names_in_"):
-            del member.feature_names_in_
+        params = {**self._network(calibrate=None).get_params(deep=False), "structure": tables.edges}
+        member = BayesianNetworkClassifier.from_tables(tables, naive.encoder_, **params)
+        named_like(member, naive)
         return member
 
     def _networks(self) -> dict[str, list[BayesianNetworkClassifier]]:
@@ -178,17 +130,17 @@ class AODE(AveragedNetworks):
         super()._take_over(networks)
         (self.naive_,) = networks["naive"]
         everyone = [*self.members_, self.naive_]
-        # What no class changes counts here too, and other engines may leave that out.
-        self._compiled = [Marginalizer(network.tables_, network.target_, self.max_clique_size) for network in everyone]
+        # Factors that are the same for all classes matter here, and other engines may omit them.
+        self._compiled = [Marginalizer(own.tables_, own.target_, own.max_clique_size) for own in everyone]
         return self
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return what ``fit`` has found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
+        """Return what fitting found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         state, arrays = super().saved_state()
         return state, arrays | {f"{_FREQUENT}/{i}": states for i, states in enumerate(self.frequent_)}
 
     def restore_state(self, state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Take over what :meth:`saved_state` has returned; the parameters are those of the constructor."""
+        """Restore a fitted classifier from its :meth:`saved_state`; the parameters are those of the constructor."""
         self.frequent_ = [arrays[f"{_FREQUENT}/{i}"] for i in range(len(state["members"]))]
         return super().restore_state(state, arrays)
 
@@ -202,12 +154,12 @@ class AODE(AveragedNetworks):
         return posterior(predictive_log_joint(cast(CompiledNetwork, self), self.naive_.encode(X), self.n_jobs))
 
     def log_joint(self, codes: CodeArray, *, n_jobs: int | None = None) -> FloatArray:
-        """Return log sums of the estimators' joint probabilities, by row and class; without any, naive Bayes's.
+        """Return the log of the sum of the members' joint probabilities by row and class; without any, of naive Bayes.
 
         Parameters
         ----------
         codes : unsigned array of shape (variables, rows)
-            As ``naive_.encode`` returns them.
+            As returned by ``naive_.encode``.
         """
         joints = run_in_threads(lambda network: network.log_joint(codes, n_jobs=1), self._compiled, n_jobs=n_jobs)
         total: FloatArray = np.full_like(joints[-1], -np.inf)
@@ -222,24 +174,24 @@ class AODE(AveragedNetworks):
     def explain(self, X: Any) -> pd.DataFrame:
         """Return what each known feature contributes to the log odds of each class, row by row.
 
-        As of one network: the contributions, with the prior log odds, add up to the posterior log odds.
+        The contributions and the prior log odds add up to the posterior log odds, as for one network.
         """
         check_is_fitted(self)
         codes = self.naive_.encode(X)
-        # All that is asked of a compiled network there is its `log_joint`.
+        # contributions uses only the method `log_joint`.
         values = contributions(cast(CompiledNetwork, self), codes, self.naive_.schema_.target_index, self.n_jobs)
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
         return to_long_frame(values, rows, list(self.naive_.encoder_.names), self.classes_)
 
     def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Return P(variables | evidence), each estimator counting by how probable the evidence is to it.
+        """Return P(variables | evidence): the mean over the members, weighted by their probability of the evidence.
 
-        The estimators are those whose parent is in the evidence with a frequent value; without any, it is naive Bayes.
+        Only members whose parent has a frequent value in the evidence take part; without any, naive Bayes answers.
 
         Parameters
         ----------
         variables : str or sequence of str
-            What is asked about, jointly.
+            The variables, whose joint distribution is returned.
         evidence : mapping or series of str to value, optional
             The known values of one row, by name, as in the data. For a frame, query row by row.
         """
@@ -249,11 +201,11 @@ class AODE(AveragedNetworks):
         known = self._known(evidence)
         features = [self.naive_.schema_.names[v] for v in self.naive_.schema_.features]
         parents = zip(self.members_, features, self.frequent_, strict=True)
-        asking = [member for member, name, frequent in parents if name in known and frequent[known[name]]]
-        if not asking:
+        answering = [member for member, name, frequent in parents if name in known and frequent[known[name]]]
+        if not answering:
             return answer
         names = [variables] if isinstance(variables, str) else list(variables)
-        measures = [log_measure(network.tables_, names, known, {}, self.max_clique_size) for network in asking]
+        measures = [log_measure(network.tables_, names, known, {}, network.max_clique_size) for network in answering]
         return answer.assign(probability=softmax(logsumexp(measures, axis=0)).ravel())
 
     def _known(self, evidence: Mapping[str, Any]) -> dict[str, int]:
@@ -266,13 +218,13 @@ class AODE(AveragedNetworks):
         if features:
             with quietly():
                 codes = self.naive_.encoder_.encode(pd.DataFrame(features), schema)[:, 0]
-            # A date is known by its parts.
+            # A date becomes several features.
             known |= {schema.names[v]: int(codes[v]) for v in schema.features if codes[v] != schema.missing}
         return known
 
 
 def _one_dependence(table: Table, parent: int) -> list[list[int]]:
-    """Return the parents of every variable where one feature is a parent of all others, next to the class."""
+    """Return the parents of every variable if one feature is a parent of all others, next to the class."""
     families = table.naive_bayes()
     for v in table.features:
         if v != parent:
@@ -281,7 +233,7 @@ def _one_dependence(table: Table, parent: int) -> list[list[int]]:
 
 
 def _is_parent(codes: CodeArray, frequent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return in which rows a feature's value is known and frequent."""
+    """Return the rows in which the value of a feature is known and frequent."""
     known = codes < len(frequent)
     is_parent: npt.NDArray[np.bool_] = known & frequent[np.where(known, codes, 0)]
     return is_parent

@@ -1,7 +1,7 @@
-"""What classifiers of several networks share: their members' answers averaged, shown, and kept in files.
+"""What classifiers of several networks share: fitted members, their decisions, pictures, reports and model folders.
 
-Members are fitted `BayesianNetworkClassifier`s on the same columns; their cuts may differ, and so may their codes of a
-row.
+Members are fitted `BayesianNetworkClassifier`s on the same columns. Their bins may differ, and then a row has different
+codes in each member.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -37,16 +37,10 @@ if TYPE_CHECKING:
     from bnplug.table.encoder import ColumnEncoder
     from bnplug.typing import CodeArray, FloatArray, IntArray
 
-#: What `explain` calls the part of the log odds that is due to probabilities being averaged, and not log odds.
+#: The name, in explanations, of the difference between the log odds of the mean and the mean of the log odds.
 AVERAGING = "(averaging)"
 
-# Parameters that every member has from its owner.
-_HANDED_DOWN = (
-    "categorical_features", "class_weight", "missing", "unseen", "on_useless", "max_categories", "min_frequency",
-    "dates", "engine", "costs", "max_parameters", "max_clique_size",
-)  # fmt: skip
-
-# Of columns all members say the same; the first one does.
+# Warnings about columns are the same for all members; the first member gives them.
 _OF_COLUMNS = (
     UselessColumnWarning,
     PooledStatesWarning,
@@ -58,13 +52,9 @@ _OF_COLUMNS = (
 
 
 class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
-    """A classifier whose answers are those of its ``members_``, averaged; a subclass says how they are learned."""
+    """A classifier that averages the answers of its ``members_``; subclasses learn the members."""
 
-    components: ClassVar[Mapping[str, str]] = {
-        "parameters": "parameters",
-        "discretizer": "discretizer",
-        "engine": "engine",
-    }
+    member: Any
     n_jobs: int | None
     members_: list[BayesianNetworkClassifier]
 
@@ -75,6 +65,11 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
     @abstractmethod
     def explain(self, X: Any) -> pd.DataFrame:
         """Return what each known feature contributes to the log odds of each class, row by row."""
+
+    @staticmethod
+    @abstractmethod
+    def default_member() -> BayesianNetworkClassifier:
+        """Return the estimator that ``member=None`` stands for."""
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
@@ -88,60 +83,79 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         return logs
 
     def decide(self, probabilities: FloatArray) -> IntArray:
-        """Return which of ``classes_`` is predicted for each row of :meth:`predict_proba`, by position."""
+        """Return the positions in ``classes_`` that are predicted for rows of :meth:`predict_proba`."""
         check_is_fitted(self)
         return self.members_[0].decide(probabilities)
 
     @property
     def costs_(self) -> FloatArray | None:
-        """What decisions cost, as a matrix [true class, predicted class]; None where all mistakes cost the same."""
+        """The costs of decisions, as a matrix [true class, predicted class]; None if all mistakes cost the same."""
         check_is_fitted(self)
         return self.members_[0].costs_
 
     @property
     def encoder_(self) -> ColumnEncoder:
-        """How frames become features, as the first member has it; the cuts of numbers are other ones in each."""
+        """The encoder of the first member. Other members may cut numeric columns differently."""
         check_is_fitted(self)
         return self.members_[0].encoder_
 
     @property
     def schema_(self) -> Table:
-        """The variables and their states, without rows, as the first member has them; bins are other ones in each."""
+        """The variables and states of the first member, without rows. Other members may have different bins."""
         check_is_fitted(self)
         return self.members_[0].schema_
 
     def edge_frequencies(self) -> pd.DataFrame:
-        """Return how many of the members have each edge: how sure the structure is.
+        """Return the share of the members that have each edge, which shows how certain the structure is.
 
         Returns
         -------
         pandas frame
-            ``parent`` and ``child``, in the direction that most members have it; ``share``, of the members that have
-            it so, and ``either``, of those that have it in one direction or the other. The surest edges stand first.
+            ``parent`` and ``child``, in the direction that most members have; ``share``, the share of the members with
+            this edge; and ``either``, the share with an edge in either direction. The most frequent edges come first.
         """
         from bnplug_mixture.edges import edge_frequencies
 
         check_is_fitted(self)
         return edge_frequencies([member.tables_.edges for member in self.members_])
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw which share of the members has an edge between two features, as a shade for each pair; return the axes.
+    @overload
+    def plot(self, ax: Axes | None = None) -> Axes: ...
+
+    @overload
+    def plot(self, ax: str | PathLike[str]) -> None: ...
+
+    def plot(self, ax: Axes | str | PathLike[str] | None = None) -> Axes | None:
+        """Draw the share of the members with an edge between two features, as a shade for each pair.
+
+        By default, the axes are on a new figure, and are returned. A path writes the picture to a file; its ending,
+        such as ``.png``, ``.svg`` or ``.pdf``, is the format.
+        """
+        from bnplug_mixture.edges import plot_frequencies, save_frequencies
+
+        frequencies, n_members = self.edge_frequencies(), len(self.members_)
+        if isinstance(ax, str | PathLike):
+            save_frequencies(ax, frequencies, self.target_, n_members)
+            return None
+        return plot_frequencies(frequencies, self.target_, n_members, ax)
+
+    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None, rows: int = 0) -> None:
+        """Write one self-contained HTML page about the members, their edges and, with data, the performance.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default a figure of its own.
+        path : path-like
+            The file to write.
+        X, y : optional
+            Rows and their true classes. With both, the page shows accuracy, AUC and the confusion matrix.
+        rows : int, default 0
+            The number of rows of `X` to explain: the most uncertain ones. The page then contains their index labels,
+            values and true classes.
         """
-        from bnplug_mixture.edges import plot_frequencies
-
-        return plot_frequencies(self.edge_frequencies(), self.target_, len(self.members_), ax)
-
-    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
-        """Write one self-contained HTML page on the members and their edges; with data, also on how well they do."""
         from bnplug_mixture.page import write
 
         check_is_fitted(self)
-        write(self, path, X, y)
+        write(self, path, X, y, rows)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the fitted model to a folder; the same as :func:`bnplug.save`."""
@@ -150,7 +164,7 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         save(self, path)
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return what ``fit`` has found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
+        """Return what fitting found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         check_is_fitted(self)
         states: dict[str, Any] = {}
         arrays: dict[str, npt.NDArray[Any]] = {}
@@ -162,7 +176,7 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         return states, arrays
 
     def restore_state(self, state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Take over what :meth:`saved_state` has returned; the parameters are those of the constructor."""
+        """Restore a fitted classifier from its :meth:`saved_state`; the parameters are those of the constructor."""
         networks: dict[str, list[BayesianNetworkClassifier]] = {}
         for group, states in state.items():
             networks[group] = []
@@ -174,23 +188,39 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
 
     @abstractmethod
     def _networks(self) -> dict[str, list[BayesianNetworkClassifier]]:
-        """Return all fitted networks, the members among them, by what they are for."""
+        """Return all fitted networks, including the members, by their role."""
 
     def _take_over(self, networks: Mapping[str, Sequence[BayesianNetworkClassifier]]) -> Self:
         """Become the fitted classifier of these networks."""
         first = networks["members"][0]
         self.members_ = list(networks["members"])
         self.classes_, self.target_, self.n_features_in_ = first.classes_, first.target_, first.n_features_in_
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        named_like(self, first)
         return self
 
+    def _base(self) -> BayesianNetworkClassifier:
+        """Return `member`, or the default."""
+        if self.member is None:
+            return self.default_member()
+        if not isinstance(self.member, BayesianNetworkClassifier):
+            raise TypeError(f"member={self.member!r} is not a BayesianNetworkClassifier")
+        return self.member
+
+    def check_structure(self) -> None:
+        """Raise a ``ValueError`` if `member` has a structure, which would have no effect."""
+        given, usual = self._base().structure, BayesianNetworkClassifier().structure
+        if not (isinstance(given, str) and given == usual):
+            raise ValueError(
+                f"member has structure={given!r}, which has no effect: {type(self).__name__} selects structures"
+            )
+
     def _network(self, **params: Any) -> BayesianNetworkClassifier:
-        """Return an unfitted network with the parameters that all members share."""
-        shared = {name: getattr(self, name) for name in _HANDED_DOWN}
+        """Return an unfitted network with the parameters of `member`, and other values for some of them."""
+        shared = {name: value for name, value in self._base().get_params(deep=False).items() if name != "client"}
         return BayesianNetworkClassifier(**{**shared, **params})
+
+    def _make(self, parameter: str, spec: Any) -> Any:
+        return self.default_member() if parameter == "member" and spec is None else super()._make(parameter, spec)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -199,7 +229,7 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
 
 
 class quietly(warnings.catch_warnings):  # noqa: N801
-    """What the first member has said about columns, the others need not say again."""
+    """Suppress warnings about columns, which the first member has given."""
 
     def __enter__(self) -> Any:
         stack = super().__enter__()
@@ -208,15 +238,23 @@ class quietly(warnings.catch_warnings):  # noqa: N801
         return stack
 
 
+def named_like(model: Any, other: Any) -> None:
+    """Give a model the feature names of another; none if the other was fitted on an array."""
+    if hasattr(other, "feature_names_in_"):
+        model.feature_names_in_ = other.feature_names_in_
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+
+
 def encoded(members: Sequence[BayesianNetworkClassifier], X: Any) -> list[CodeArray]:
-    """Return the codes of rows by each member; what is to be said about columns is said once."""
+    """Return the codes of rows in each member; warnings about columns are given once."""
     first = members[0].encode(X)
     with quietly():
         return [first, *(member.encode(X) for member in members[1:])]
 
 
 def log_odds(probabilities: FloatArray) -> FloatArray:
-    """Return log P(c) - log (1 - P(c)) of every class, the others added up so that a certain class has its odds."""
+    """Return log P(c) - log (1 - P(c)) for every class; 1 - P(c) is the sum of the others, which is more accurate."""
     with np.errstate(divide="ignore"):
         columns = [
             np.log(probabilities[:, c]) - np.log(np.delete(probabilities, c, axis=1).sum(axis=1))
@@ -227,7 +265,7 @@ def log_odds(probabilities: FloatArray) -> FloatArray:
 
 
 def evidence_of_row(evidence: Any) -> dict[str, Any]:
-    """Return evidence on one row as a dict; a ``TypeError`` for anything else, such as a frame."""
+    """Return evidence about one row as a dict; a ``TypeError`` for anything else, such as a frame."""
     if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
         raise TypeError(
             f"evidence must be a dict or a series of names to values, for one row; got a {type(evidence).__name__}. "

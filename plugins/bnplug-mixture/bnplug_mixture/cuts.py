@@ -1,35 +1,36 @@
-"""Cuts that differ from draw to draw: what one network cannot tell about a number, the next one may."""
+"""A discretizer whose bins are drawn: how many each column has, and how far each cut is from its quantile."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnplug.table.weights import row_weights
+from bnplug import Discretizer
 
 if TYPE_CHECKING:
+    from bnplug.table.column_summary import ColumnSummary
     from bnplug.typing import FloatArray
 
 
-class JitteredQuantiles(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Cuts each column into bins of about equal weight; how many bins, and how far each cut is moved, is drawn.
+class JitteredQuantiles(Discretizer):
+    """Cut each column into bins of about equal weight, with a random number of bins and randomly shifted cuts.
 
-    With b bins, the i-th cut is the least value that a share (i + u) / b of the weight lies at or below, u drawn
-    between -jitter and jitter. What is drawn depends on `random_state` and the column's place, not on the rows.
+    With b bins, the i-th cut is the smallest value with at least a share (i + u) / b of the weight at or below it,
+    where u is uniform between -jitter and jitter. The draws depend on `random_state` and on the position of the column
+    among the numeric columns, not on the rows.
 
     Parameters
     ----------
     min_bins, max_bins : int
-        The fewest and the most bins of a column; every number between them is as likely.
+        The smallest and the largest number of bins of a column; all numbers in between are equally probable.
     jitter : float
-        The largest shift of a cut, in bins; below 0.5, so that cuts keep their order.
+        The largest shift of a cut, in bins; below 0.5, which keeps the cuts in order.
     random_state : int, RandomState or None
-        What the draws are made by. It is a number by default, so that a classifier with such cuts is the same when it
-        is learned again; a mixture gives each member one of its own.
+        The seed. It is an int by default, so that a classifier with these cuts can be reproduced. A mixture gives each
+        member a different seed.
 
     Attributes
     ----------
@@ -51,23 +52,30 @@ class JitteredQuantiles(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self.jitter = jitter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> JitteredQuantiles:
-        """Draw the cuts of every column; a row counts by its weight, and NaN for nothing."""
-        self._check()
-        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        weights = row_weights(sample_weight, len(values))
-        random = check_random_state(self.random_state)
-        self.cut_points_ = [_cuts(column, weights, self._shares(random)) for column in values.T]
-        return self
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Draw the cuts of every column; missing values are ignored."""
+        self._begin()
+        return super().fit(X, y, sample_weight)
 
-    def transform(self, X: Any) -> FloatArray:
-        """Return the number of each value's bin; what is missing stays so."""
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        pairs = zip(self.cut_points_, values.T, strict=True)
-        bins = np.column_stack([np.searchsorted(cuts, column) for cuts, column in pairs])
-        binned: FloatArray = np.where(np.isnan(values), np.nan, bins)
-        return binned
+    def fit_summaries(self, columns: Iterable[ColumnSummary]) -> Self:
+        """Draw the cuts of summarized columns, in their order."""
+        self._begin()
+        return super().fit_summaries(columns)
+
+    def cuts(self, column: ColumnSummary) -> FloatArray:
+        """Draw the cuts of the next column."""
+        random = check_random_state(self.random_state) if self._random is None else self._random
+        total = np.cumsum(column.weights)
+        cuts = np.unique(column.values[np.searchsorted(total, self._shares(random) * total[-1])])
+        inner: FloatArray = cuts[cuts < column.values[-1]]
+        return inner
+
+    # The generator from which the columns of one fit draw in turn.
+    _random: np.random.RandomState | None = None
+
+    def _begin(self) -> None:
+        self._check()
+        self._random = check_random_state(self.random_state)
 
     def _check(self) -> None:
         for name in ("min_bins", "max_bins"):
@@ -80,18 +88,7 @@ class JitteredQuantiles(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             raise ValueError(f"jitter={self.jitter!r}: expected a number from 0 to less than 0.5")
 
     def _shares(self, random: np.random.RandomState) -> FloatArray:
-        """Draw which share of the weight lies below each cut of a column."""
+        """Draw the share of the weight below each cut of a column."""
         n_bins = random.randint(self.min_bins, self.max_bins + 1)
         moved: FloatArray = np.arange(1, n_bins) + random.uniform(-self.jitter, self.jitter, n_bins - 1)
         return moved / n_bins
-
-
-def _cuts(values: FloatArray, weights: FloatArray, shares: FloatArray) -> FloatArray:
-    known = ~np.isnan(values) & (weights > 0)
-    order = np.argsort(values[known], kind="stable")
-    values, total = values[known][order], np.cumsum(weights[known][order])
-    if len(values) == 0:
-        return np.empty(0)
-    cuts = np.unique(values[np.searchsorted(total, shares * total[-1])])
-    inner: FloatArray = cuts[cuts < values[-1]]
-    return inner

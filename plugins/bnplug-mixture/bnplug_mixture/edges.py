@@ -1,28 +1,35 @@
-"""How often the members of a mixture have an edge: what several structures agree on is surer than what one says."""
+"""How often the members of a mixture have an edge: an edge that most of them have is more certain."""
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from bnplug.files import write_atomically
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import ACCENT, INK, PAPER
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from matplotlib.axes import Axes
 
     from bnplug.typing import FloatArray
 
-#: A picture names so many features at most: those with the surest edges.
+#: The most features in a picture: those with the most frequent edges.
 MOST_FEATURES = 40
+
+_ENDINGS = (".png", ".svg", ".pdf", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 
 def edge_frequencies(members: Sequence[Iterable[tuple[str, str]]]) -> pd.DataFrame:
-    """Return the share of the members that have each edge, the surest first.
+    """Return the share of the members that have each edge, the most frequent first.
 
     Examples
     --------
@@ -45,7 +52,7 @@ def edge_frequencies(members: Sequence[Iterable[tuple[str, str]]]) -> pd.DataFra
 def between_features(frequencies: pd.DataFrame, target: str) -> tuple[list[str], FloatArray]:
     """Return features and, for each pair of them, the share of the members with an edge between the two.
 
-    Features are :data:`MOST_FEATURES` at most; they are in the order of their surest edges.
+    There are at most :data:`MOST_FEATURES` features, in the order of their most frequent edges.
     """
     without = frequencies[(frequencies["parent"] != target) & (frequencies["child"] != target)]
     ends = without[["parent", "child"]].to_numpy().ravel().tolist()
@@ -59,7 +66,7 @@ def between_features(frequencies: pd.DataFrame, target: str) -> tuple[list[str],
 
 
 def plot_frequencies(frequencies: pd.DataFrame, target: str, n_members: int, ax: Axes | None = None) -> Axes:
-    """Draw the pairs of features as a square of shades: the darker, the more members have an edge between the two."""
+    """Draw a square with a shade for each pair of features: the darker, the more members have an edge between them."""
     from matplotlib.colors import LinearSegmentedColormap
 
     names, shares = between_features(frequencies, target)
@@ -79,3 +86,14 @@ def plot_frequencies(frequencies: pd.DataFrame, target: str, n_members: int, ax:
         label.set_parse_math(False)
     ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.04)
     return ax
+
+
+def save_frequencies(path: str | PathLike[str], frequencies: pd.DataFrame, target: str, n_members: int) -> None:
+    """Write the picture of :func:`plot_frequencies` to a file, whole or not at all; its ending is the format."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _ENDINGS:
+        raise ValueError(f"a picture is saved as {', '.join(_ENDINGS)}: give {str(path)!r} one of these endings")
+    drawn = io.BytesIO()
+    plot_frequencies(frequencies, target, n_members).figure.canvas.print_figure(drawn, format=suffix[1:], dpi=192)
+    write_atomically(path, drawn.getvalue())

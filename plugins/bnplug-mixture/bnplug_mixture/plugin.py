@@ -1,4 +1,4 @@
-"""What this plugin brings; the classifiers' own modules are imported when one is created."""
+"""The methods of this plugin; their modules are imported when one is created."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _DOUGHERTY = "Dougherty, Kohavi, Sahami: Supervised and unsupervised discretizat
 
 @hookimpl
 def bnplug_classifiers() -> Iterable[ClassifierMethod]:
-    """Name the mixture, and its special case."""
+    """Describe the mixture and AODE."""
     yield ClassifierMethod(
         name="mixture",
         factory="bnplug_mixture.mixture:NetworkMixture",
-        summary="Some small networks on cuts and structures that differ, and the mean of what they say.",
-        reference=f"{_MEILA}, whose trees are weighted; these are discriminative, and count alike",
+        summary="The mean of small networks with different cuts and structures.",
+        reference=f"{_MEILA}, with weighted generative trees; here, members are discriminative and have equal weights",
         stochastic=True,
     )
     yield ClassifierMethod(
         name="aode",
         factory="bnplug_mixture.aode:AODE",
-        summary="The mean of all one-dependence estimators, one for each feature as everybody's parent.",
+        summary="The mean of one-dependence estimators, in each of which one feature is a parent of all others.",
         reference=_WEBB,
     )
 
 
 @hookimpl
 def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
-    """Name the cuts that the members of a mixture differ by."""
+    """Describe the discretizer of the members of a mixture."""
     yield DiscretizerMethod(
         name="jittered-quantile",
         factory="bnplug_mixture.cuts:JitteredQuantiles",
-        summary="Bins of about equal weight, how many and where drawn for each column.",
+        summary="Bins of about equal weight, with a random number of bins and randomly shifted cuts.",
         reference=_DOUGHERTY,
         stochastic=True,
     )

@@ -100,14 +100,15 @@ def test_arrays_and_limits():
     assert not hasattr(model, "feature_names_in_")
     assert np.array_equal(model.members_[0].encode(X.to_numpy()), model.naive_.encode(X.to_numpy()))
     with pytest.raises(ValueError, match="max_parameters"):
-        bnplug.make_classifier("aode", max_parameters=100).fit(X, y)
+        bnplug.make_classifier("aode", member__max_parameters=100).fit(X, y)
     with pytest.raises(ValueError, match="min_count"):
         bnplug.make_classifier("aode", min_count=-1).fit(X, y)
 
 
 def test_an_impossible_row_gets_the_class_prior():
     X = pd.DataFrame({"sky": ["sun", "sun", "hail", "rain"] * 3, "wind": ["calm", "calm", "gale", "gale"] * 3})
-    model = bnplug.make_classifier("aode", min_count=1, alpha=0.0).fit(X, ["stay", "stay", "stay", "go"] * 3)
+    model = bnplug.make_classifier("aode", min_count=1, member__parameters__alpha=0.0)
+    model = model.fit(X, ["stay", "stay", "stay", "go"] * 3)
     row = pd.DataFrame({"sky": ["rain"], "wind": ["calm"]})  # "rain" only with "go", "calm" only with "stay"
     np.testing.assert_allclose(model.predict_proba(row), [[0.25, 0.75]])
     assert model.predict(row).tolist() == ["stay"]
@@ -118,13 +119,14 @@ def test_an_impossible_row_gets_the_class_prior():
 @pytest.mark.parametrize("name", ["aode", "mixture"])
 def test_a_negative_class_weight_is_refused(rows, name):
     X, y = rows
-    model = bnplug.make_classifier(name, class_weight={False: 1.0, True: -2.0})
+    model = bnplug.make_classifier(name, member__class_weight={False: 1.0, True: -2.0})
     with pytest.raises(ValueError, match="class_weight: the weight of class True is -2"):
         model.fit(X, y)
 
 
 @pytest.mark.parametrize(
-    ("name", "params"), [("aode", {}), ("mixture", {"n_members": 2}), ("mixture", {"parameters": "ml", "n_best": 2})]
+    ("name", "params"),
+    [("aode", {}), ("mixture", {"n_members": 2}), ("mixture", {"member__parameters": "ml", "n_best": 2})],
 )
 def test_a_feature_that_determines_the_class_is_named_once(rows, name, params):
     X, y = rows

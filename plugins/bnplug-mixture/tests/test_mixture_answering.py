@@ -23,7 +23,8 @@ KDB = ("kdb", {"k": 3, "correction": None})
 def make(**params):
     defaults = {
         "structures": [("tan", {"correction": None}), KDB],
-        "parameters": ("ml", {"alpha": 9.0}),
+        "member__parameters": ("ml", {"alpha": 9.0}),
+        "member__calibrate": None,
         "generative": "ml",
     }
     return bnplug.make_classifier("mixture", **{**defaults, "n_members": 1, "random_state": 0, **params})
@@ -35,6 +36,19 @@ def test_a_row_that_takes_too_large_tables_is_left_to_other_members(rows):
     tan, found = make(structures=("tan", {"correction": None})).fit(X, y), model.predict_proba(holes)
     both = make().fit(X, y).predict_proba(holes)
     alone, together = (np.isclose(found, other).all(axis=1) for other in (tan.predict_proba(holes), both))
+    assert (alone | together).all()
+    assert alone.any()
+    assert together.any()
+
+
+def test_members_that_refuse_a_row_do_not_take_part_in_what_next(rows):
+    X, y, holes = rows
+    shown = holes.head(20)
+    models = [make(quick_clique_size=100), make(structures=("tan", {"correction": None})), make()]
+    found, tan, both = (
+        model.fit(X, y).what_next(shown).set_index(["row", "feature"])["information"] for model in models
+    )
+    alone, together = (np.isclose(found, other.loc[found.index]) for other in (tan, both))
     assert (alone | together).all()
     assert alone.any()
     assert together.any()
@@ -55,7 +69,7 @@ def test_members_and_twins_use_calibrated_evidence(rows):
     model = make().fit(X, y)
     for networks, factors in ((model.members_, (0.5, 0.8)), (model.generative_, (0.3, 0.6))):
         for network in networks:
-            network._set_model(network.tables_.with_calibration(factors))
+            network.set_calibration(factors)
     model._take_over({"members": model.members_, "generative": model.generative_})
     networks = [*model.members_, *model.generative_]
     incomplete = holes[holes.isna().any(axis=1)]
@@ -75,13 +89,13 @@ def test_where_all_refuse_they_are_asked_again_with_larger_tables(rows):
     assert np.allclose(quick.predict_proba(holes), patient.predict_proba(holes))
     assert np.allclose(quick.explain(holes.head(3))["contribution"], patient.explain(holes.head(3))["contribution"])
     with pytest.raises(ValueError, match="max_clique_size"):
-        make(**structures, max_clique_size=20).fit(X, y).predict_proba(holes)
-    assert make(**structures, max_clique_size=20).fit(X, y).predict_proba(X).shape == (150, 2)
+        make(**structures, member__max_clique_size=20).fit(X, y).predict_proba(holes)
+    assert make(**structures, member__max_clique_size=20).fit(X, y).predict_proba(X).shape == (150, 2)
 
 
 def test_a_query_is_of_those_who_can(rows):
     X, y, _ = rows
-    model = make(generative=None, max_clique_size=100).fit(X, y)
+    model = make(generative=None, member__max_clique_size=100).fit(X, y)
     last = max(X.columns, key=lambda name: len(model.members_[1].tables_.parents[name]))
     with pytest.raises(ValueError, match="max_clique_size"):
         model.members_[1].query("class", {last: "1"})

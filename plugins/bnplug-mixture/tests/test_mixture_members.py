@@ -11,7 +11,8 @@ from bnplug.datasets import corral, iris
 
 
 def make(**params):
-    return bnplug.make_classifier("mixture", **{"parameters": "ml", "generative": None, "random_state": 0, **params})
+    usual = {"member__parameters": "ml", "member__calibrate": None, "generative": None, "random_state": 0}
+    return bnplug.make_classifier("mixture", **{**usual, **params})
 
 
 class Chosen(ParameterLearner):
@@ -64,7 +65,7 @@ def test_three_parents_are_for_data_without_cuts(data, structures):
 
 def test_what_folds_choose_is_chosen_once_and_handed_to_all():
     Chosen.asked.clear()
-    model = make(parameters=Chosen(alpha="cv"), n_members=2).fit(*corral())
+    model = make(member__parameters=Chosen(alpha="cv"), n_members=2).fit(*corral())
     assert Chosen.asked == ["cv", *[3.0] * 6]
     assert model.chosen_ == {"alpha": 3.0}
     assert [member.parameters_.alpha for member in model.members_] == [3.0] * 6
@@ -72,7 +73,7 @@ def test_what_folds_choose_is_chosen_once_and_handed_to_all():
 
 def test_where_nothing_is_chosen_no_member_is_learned_twice():
     Chosen.asked.clear()
-    assert make(parameters=Chosen(alpha=2.0), n_members=2).fit(*corral()).chosen_ == {}
+    assert make(member__parameters=Chosen(alpha=2.0), n_members=2).fit(*corral()).chosen_ == {}
     assert Chosen.asked == [2.0] * 6
 
 
@@ -112,7 +113,7 @@ def test_structures_may_be_given_as_edges():
 def test_a_discretiser_of_ones_own_is_taken():
     X, y = iris()
     for given in ("mdl", ("quantile", {"n_bins": 3}), bnplug.discretizer("jittered-quantile", random_state=7)):
-        members = make(discretizer=given, n_members=2).fit(X, y).members_
+        members = make(member__discretizer=given, n_members=2).fit(X, y).members_
         cuts = {tuple(map(tuple, member.discretizer_.cut_points_)) for member in members}
         assert len(cuts) == 1
 
@@ -133,6 +134,7 @@ def test_without_the_default_parameters_it_says_where_they_are(monkeypatch):
         ({"n_best": -1}, "n_best=-1 must be a finite positive number"),
         ({"jitter": -0.1}, "jitter=-0.1 must be a finite number that is not negative"),
         ({"structures": []}, "structures is empty"),
+        ({"member__structure": "nb"}, "member has structure='nb', which has no effect"),
     ],
 )
 def test_what_makes_no_mixture_is_refused(params, message):

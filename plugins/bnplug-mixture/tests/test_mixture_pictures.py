@@ -14,7 +14,8 @@ from bnplug.datasets import corral
 @pytest.fixture(scope="module")
 def fitted():
     X, y = corral()
-    return bnplug.make_classifier("mixture", parameters="ml", generative=None, n_members=3, random_state=0).fit(X, y)
+    params = {"member__parameters": "ml", "generative": None, "n_members": 3, "random_state": 0}
+    return bnplug.make_classifier("mixture", **params).fit(X, y)
 
 
 def test_shares_by_hand():
@@ -51,21 +52,33 @@ def test_many_features_are_cut_short_and_none_is_said():
     assert said.get_text() == "no member has an edge between features"
 
 
-def test_the_report_tells_members_edges_and_how_it_does(fitted, tmp_path):
+def test_a_picture_is_written_to_a_file(fitted, tmp_path):
+    assert fitted.plot(tmp_path / "edges.png") is None
+    assert (tmp_path / "edges.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"a picture is saved as \.png, "):
+        fitted.plot(tmp_path / "edges.dot")
+
+
+def test_the_report_has_members_edges_and_performance(fitted, tmp_path):
     X, y = corral()
-    fitted.report(tmp_path / "page.html", X, y)
+    fitted.report(tmp_path / "page.html", X, y, rows=2)
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert f"{fitted.score(X, y):.4f}" in page
+    assert f"{fitted.score(X, y):.3f}" in page
     assert page.count("KDependence") == 6
-    assert len(re.findall(r"<h2>", page)) == 3
+    titles = re.findall(r"<h2>(.*?)</h2>", page)
+    assert titles == [
+        "How certain the edges are", "On the given data", "Without any known feature", "Features",
+        "The most uncertain rows, explained", "How it was made", "Rows drawn from the mixture", "Members",
+        "What this page contains",
+    ]  # fmt: skip
     assert not re.search(r"https?://|<script", page)
 
 
 def test_names_are_text_in_the_report(tmp_path):
     X, y = corral()
     odd = X.rename(columns={X.columns[0]: "<b>&\n$x$"})
-    params = {"parameters": "ml", "generative": None, "n_members": 1, "random_state": 0}
+    params = {"member__parameters": "ml", "generative": None, "n_members": 1, "random_state": 0}
     model = bnplug.make_classifier("mixture", **params).fit(odd, pd.Series(y, name="<i>"))
     model.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

@@ -6,7 +6,7 @@ import pytest
 
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris
-from bnplug.show.explorer import _page_data, _texts
+from bnplug.show.explorer import _texts, page_data
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def test_labels_are_told_apart():
 
 
 def test_tables_are_the_models_to_the_last_bit(model):
-    data = _page_data(model, model.tables_)
+    data = page_data(model, model.tables_)
     values = np.frombuffer(base64.b64decode(data["tables"]), dtype="<f8")
     np.testing.assert_array_equal(values, np.concatenate([t.values.ravel() for t in model.tables_.tables.values()]))
     assert [v["name"] for v in data["variables"]] == list(model.tables_.names)
@@ -31,7 +31,7 @@ def test_tables_are_the_models_to_the_last_bit(model):
 
 
 def test_numeric_features_have_cuts_and_short_intervals(model):
-    data = _page_data(model, model.tables_)
+    data = page_data(model, model.tables_)
     petal = next(v for v in data["variables"] if v["name"] == "petal length (cm)")
     assert len(petal["cuts"]) + 1 == len(petal["states"]) == len(petal["intervals"])
     assert petal["intervals"][0] == f"≤ {petal['cuts'][0]:.3g}"
@@ -43,7 +43,7 @@ def test_missing_as_a_state_stands_behind_the_intervals():
     X, y = iris()
     X.iloc[::5, 2] = None
     model = BayesianNetworkClassifier("nb", missing="value").fit(X, y)
-    petal = _page_data(model, model.tables_)["variables"][2]
+    petal = page_data(model, model.tables_)["variables"][2]
     assert petal["intervals"][-1] == petal["states"][-1] == "missing"
     assert len(petal["intervals"]) == len(petal["states"]) == len(petal["cuts"]) + 2
 
@@ -52,20 +52,20 @@ def test_a_feature_that_was_not_cut_still_takes_numbers():
     X, y = iris()
     model = BayesianNetworkClassifier("nb", "ml").fit(X.assign(noise=np.random.default_rng(0).normal(size=len(X))), y)
     assert model.tables_.states["noise"] == ("all",)
-    noise = _page_data(model, model.tables_)["variables"][4]
+    noise = page_data(model, model.tables_)["variables"][4]
     assert (noise["states"], noise["intervals"], noise["cuts"]) == (["all"], None, [])
 
 
 def test_labels_and_rows_are_as_many(model):
     X, y = iris()
     with pytest.raises(ValueError, match="y has 10 labels, X has 150 rows"):
-        _page_data(model, model.tables_, X, y[:10], rows=5)
+        page_data(model, model.tables_, X, y[:10], rows=5)
 
 
 def test_rows_have_codes_numbers_and_truth(model):
     X, y = iris()
     X = X.set_axis([f"plant {i}" for i in range(len(X))]).assign(**{"petal length (cm)": [None, *X.iloc[1:, 2]]})
-    rows = _page_data(model, model.tables_, X, y, rows=150)["rows"]
+    rows = page_data(model, model.tables_, X, y, rows=150)["rows"]
     assert len(rows) == 150
     codes = model.encode(X)
     v = model.tables_.names.index("petal width (cm)")
@@ -79,12 +79,12 @@ def test_rows_have_codes_numbers_and_truth(model):
 
 def test_no_row_is_in_the_page_unless_asked_for(model):
     X, y = iris()
-    assert _page_data(model, model.tables_, X, y)["rows"] == []
+    assert page_data(model, model.tables_, X, y)["rows"] == []
 
 
 def test_of_many_rows_the_first_are_shown(model):
     X, _ = iris()
-    rows = _page_data(model, model.tables_, pd.concat([X, X, X], ignore_index=True), rows=200)["rows"]
+    rows = page_data(model, model.tables_, pd.concat([X, X, X], ignore_index=True), rows=200)["rows"]
     assert [row["name"] for row in rows] == [str(i) for i in range(200)]
     assert "truth" not in rows[0]
 
@@ -92,5 +92,5 @@ def test_of_many_rows_the_first_are_shown(model):
 def test_rows_of_an_array_go_by_position():
     X, y = iris()
     model = BayesianNetworkClassifier("nb").fit(X.to_numpy(), y)
-    rows = _page_data(model, model.tables_, X.to_numpy(), rows=3)["rows"]
+    rows = page_data(model, model.tables_, X.to_numpy(), rows=3)["rows"]
     assert [row["numbers"][0] for row in rows] == X.iloc[:3, 0].tolist()

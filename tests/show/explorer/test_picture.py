@@ -2,7 +2,7 @@ import re
 
 from awkward import random_tables
 
-from bnplug.show.explorer import _CARD_WIDTH, _card_height, _picture
+from bnplug.show.explorer import _CARD_WIDTH, _card_height, picture
 
 NAMES = ["c", "a", "b", "d"]
 STATES = {"c": ["no", "yes"], "a": list(range(12)), "b": ["x"], "d": [1, 2, 3]}
@@ -10,7 +10,7 @@ TABLES = random_tables(NAMES, STATES, {"a": ("c",), "b": ("c", "a"), "d": ("b",)
 
 
 def test_cards_are_as_high_as_their_states_and_do_not_overlap():
-    drawn = _picture(TABLES, "c", ["d"])
+    drawn = picture(TABLES.names, TABLES.edges, "c", [len(own) for own in TABLES.states.values()], ["d"])
     heights = [height for _, _, height in drawn["cards"]]
     assert heights == [_card_height(2, False), _card_height(8, False), _card_height(1, False), _card_height(3, True)]
     tops = {name: top for name, (_, top, _) in zip(NAMES, drawn["cards"], strict=True)}
@@ -24,7 +24,7 @@ def test_cards_are_as_high_as_their_states_and_do_not_overlap():
 
 
 def test_every_edge_is_a_path_from_parent_to_child():
-    drawn = _picture(TABLES, "c", [])
+    drawn = picture(TABLES.names, TABLES.edges, "c", [len(own) for own in TABLES.states.values()])
     found = {(NAMES[edge["parent"]], NAMES[edge["child"]]) for edge in drawn["edges"]}
     assert found == set(TABLES.edges)
     for edge in drawn["edges"]:

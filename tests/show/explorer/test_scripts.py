@@ -19,7 +19,7 @@ from bnplug.inference.explain import contributions, expected_information
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
 from bnplug.show import explorer
-from bnplug.show.explorer import _page_data
+from bnplug.show.explorer import page_data
 
 HERE = Path(__file__).parent
 SCRIPTS = Path(explorer.__file__).parent
@@ -86,7 +86,7 @@ def random_case(rng, spread=1.0, zeros=0.0, soft=True):
 
 def ask(cases):
     pages = [
-        {"data": _page_data(BayesianNetworkClassifier.from_tables(tables), tables), "findings": sets}
+        {"data": page_data(BayesianNetworkClassifier.from_tables(tables), tables), "findings": sets}
         for tables, sets in cases
     ]
     done = run(NODE, HERE / "answers.mjs", input=json.dumps(pages))
