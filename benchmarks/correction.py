@@ -29,9 +29,9 @@ and became the default.
 
 The figures are from before chance was multiplied by a factor in sparse tables. With it, 0.999 has 84.59 / .512, 84.39 /
 .516 / 0.0 and 84.58 / .512 / 0.0. The factor was chosen among three ways to compute the chance in sparse tables (none,
-this factor, and the mean and variance of deviances of Poisson variables) by rules 2 to 4 and by benchmarks/noise.py, in
-which a column of codes must not have more than one child. Without it that column has up to 4; with mean and variance,
-the noise column has 1.4 children here.
+this factor, and the mean and variance that it is based on in place of chi-square's) by rules 2 to 4 and by
+benchmarks/noise.py, in which a column of codes must not have more than one child. Without it that column has up to 4;
+with mean and variance, the noise column has 1.4 children here.
 
 Using the exact expectation over all ways to pair the states of two features,
 instead of degrees of freedom / (2 n), did not change the choice: 84.18 / .517 and 83.72 / .525 / 0.3.

@@ -252,7 +252,7 @@ def test_methods_in_arguments_exist():
 def test_parameters_of_methods_that_are_named_exist():
     every = {name for method in METHODS.values() for name, _ in registry.signature(method)}
     every |= set(inspect.signature(bnplug.BayesianNetworkClassifier).parameters)
-    every |= set(inspect.signature(compare).parameters)
+    every |= set(inspect.signature(compare).parameters) | set(inspect.signature(bnplug.recommend).parameters)
     model = bnplug.BayesianNetworkClassifier
     log_joint = bnplug.CompiledNetwork.log_joint
     for function in (model.explore, model.predict_files, bnplug.Table, bnplug.Table.with_relative_weights, log_joint):
