@@ -10,4 +10,11 @@ from bnplug import StructureLearnerMethod, hookimpl
 @hookimpl
 def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
     """Yield the structure learners."""
-    yield from ()
+    yield StructureLearnerMethod(
+        name="chow-liu",
+        factory="bnplug_structures.chow_liu:ChowLiu",
+        summary="The tree with the largest mutual information.",
+        reference="Chow, Liu: Approximating discrete probability distributions with dependence trees (1968)",
+        constraints=True,
+        needs_target=False,
+    )
