@@ -18,3 +18,11 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         constraints=True,
         needs_target=False,
     )
+    yield StructureLearnerMethod(
+        name="pc",
+        factory="bnplug_structures.pc:PC",
+        summary="The equivalence class by tests of conditional independence (PC-stable), and one of its graphs.",
+        reference="Colombo, Maathuis: Order-independent constraint-based causal structure learning (2014)",
+        constraints=True,
+        needs_target=False,
+    )
