@@ -36,7 +36,7 @@ def table_of(names):
 def drawn(n_rows=600, seed=0, missing=0.0):
     random = np.random.RandomState(seed)
     a, b = random.randint(3, size=(2, n_rows))
-    c = np.where(random.rand(n_rows) < 0.8, (a + b) % 3, random.randint(3, size=n_rows))
+    c = np.where(random.rand(n_rows) < 0.8, np.maximum(a, b), random.randint(3, size=n_rows))
     d = np.where(random.rand(n_rows) < 0.7, c > 0, random.rand(n_rows) < 0.5).astype(int)
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "d": d}, dtype="float")
     return frame.mask(random.rand(*frame.shape) < missing) if missing else frame
