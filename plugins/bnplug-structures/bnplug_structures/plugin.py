@@ -19,10 +19,42 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         needs_target=False,
     )
     yield StructureLearnerMethod(
+        name="tabu",
+        factory="bnplug_structures.tabu:Tabu",
+        summary="Tabu search over all graphs, with restarts.",
+        reference="Glover: Tabu search, part I (1989)",
+        needs_score=True,
+        constraints=True,
+        needs_target=False,
+        needs_decomposable=True,
+    )
+    yield StructureLearnerMethod(
+        name="exact",
+        factory="bnplug_structures.exact:Exact",
+        summary="A graph with the highest score of all.",
+        reference="Yuan, Malone: Learning optimal Bayesian networks: a shortest path perspective (2013)",
+        needs_score=True,
+        constraints=True,
+        needs_target=False,
+        needs_decomposable=True,
+        max_variables=25,
+    )
+    yield StructureLearnerMethod(
         name="pc",
         factory="bnplug_structures.pc:PC",
         summary="The equivalence class by tests of conditional independence (PC-stable), and one of its graphs.",
         reference="Colombo, Maathuis: Order-independent constraint-based causal structure learning (2014)",
         constraints=True,
         needs_target=False,
+    )
+    yield StructureLearnerMethod(
+        name="mcmc",
+        factory="bnplug_structures.mcmc:StructureMCMC",
+        summary="Graphs drawn from their posterior: probabilities of edges, and the best graph.",
+        reference="Grzegorczyk, Husmeier: Improving the structure MCMC sampler for Bayesian networks (2008)",
+        stochastic=True,
+        constraints=True,
+        needs_score=True,
+        needs_target=False,
+        needs_decomposable=True,
     )
