@@ -58,3 +58,11 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         needs_target=False,
         needs_decomposable=True,
     )
+    yield StructureLearnerMethod(
+        name="blanket",
+        factory="bnplug_structures.blanket:MarkovBlanket",
+        summary="The class with its Markov blanket (HITON-MB), and edges among them by a score.",
+        reference="Aliferis, Statnikov, Tsamardinos and others: Local causal and Markov blanket induction I (2010)",
+        constraints=True,
+        needs_score=True,
+    )
