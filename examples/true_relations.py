@@ -137,9 +137,9 @@ def results(names, sizes, draws, path=None, chosen=None):
         model = network(name)
         truth = Structure.of(model.tables_.edges, Structure(model.tables_.names, [()] * len(model.tables_.names)))
         for draw in draws:
-            test = rows(model, N_TEST, 1_000_000 + draw)
+            test = rows(model, N_TEST, 100_000_000 + draw)
             for size in sizes:
-                train = rows(model, size, 1000 * draw + size)
+                train = rows(model, size, 100_000 * draw + size)
                 for method, learner in methods(truth).items():
                     key = {"network": name, "rows": size, "draw": draw, "method": method}
                     if tuple(key.values()) in done:
@@ -175,10 +175,7 @@ parser.add_argument("--full", metavar="CSV", help="run the whole protocol, and w
 parser.add_argument("--methods", nargs="+", help="run these methods only")
 options = parser.parse_args()
 warnings.simplefilter("ignore")
-if options.full:
-    protocol = list(CLASSES), [500, 2000, 10000], range(1, 11)
-else:
-    protocol = ["asia"], [500], range(1, 3)
-frame = pd.DataFrame(results(*protocol, options.full, options.methods))
+whole, short = (list(CLASSES), [500, 2000, 10000], range(1, 11)), (["asia"], [500], range(1, 3))
+frame = pd.DataFrame(results(*(whole if options.full else short), options.full, options.methods))
 for size, part in frame.groupby("rows"):
     print(f"{size} rows\n{summary(part, ['method']).to_string()}\n")
