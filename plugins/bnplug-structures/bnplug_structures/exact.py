@@ -1,4 +1,4 @@
-"""The graph with the highest score (Silander and Myllymäki 2006), found in a bounded order graph (Yuan and Malone 2013).
+"""The graph with the highest score, from a bounded search of the order graph (Yuan and Malone 2013).
 
 A graph is built by appending variables to an order: a variable takes the best parents among those before it. A node of
 the order graph is the set of variables that are placed. Its value is the highest score of a graph over them; an upper
@@ -16,8 +16,8 @@ from bnplug import Structure, StructureLearner
 from bnplug.compiling import inner_kernel, kernel
 from bnplug.search import Constraints, score_tie
 from bnplug_structures.local_scores import check_limits, evaluator_of
-from bnplug_structures.useful_sets import UsefulSets
 from bnplug_structures.tabu import Tabu
+from bnplug_structures.useful_sets import UsefulSets
 
 if TYPE_CHECKING:
     from bnplug import Table
@@ -70,7 +70,7 @@ class Exact(StructureLearner):
     >>> from bnplug import Table
     >>> frame = pd.DataFrame({"a": [0, 0, 1, 1] * 9, "b": [0, 1, 0, 1] * 9, "c": [0, 1, 1, 0] * 9})
     >>> Exact("bdeu").learn(Table.from_frame(frame, target="c")).edges
-    (('b', 'a'), ('c', 'a'), ('c', 'b'))
+    (('a', 'c'), ('b', 'c'))
     """
 
     score: Any = "mdl"

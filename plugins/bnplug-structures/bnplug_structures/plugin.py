@@ -29,6 +29,16 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         needs_decomposable=True,
     )
     yield StructureLearnerMethod(
+        name="ges",
+        factory="bnplug_structures.ges:GES",
+        summary="Greedy search over equivalence classes of graphs.",
+        reference="Chickering: Optimal structure identification with greedy search (2002)",
+        needs_score=True,
+        constraints=True,
+        needs_target=False,
+        needs_decomposable=True,
+    )
+    yield StructureLearnerMethod(
         name="exact",
         factory="bnplug_structures.exact:Exact",
         summary="A graph with the highest score of all.",

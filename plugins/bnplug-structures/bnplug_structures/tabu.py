@@ -30,10 +30,10 @@ _SHARES = (0.1, 0.2, 0.4)
 class Tabu(StructureLearner):
     """`tabu`: climbs, and continues with the best move even if it lowers the score; recent moves are not undone.
 
-    The search begins as `hill-climb`, and never ends at a lower score. From there it makes the best deletion, reversal or addition of an edge,
-    even if the score falls. The edge between two variables is then not changed again for `tenure` moves, unless that
-    leads to the best graph so far. After `patience` moves without a better graph, the search restarts at the best graph
-    with some of its edges changed. It does not use random numbers.
+    The search begins as `hill-climb`, and never ends at a lower score. It continues with the best deletion, reversal or
+    addition of an edge, even if the score falls. The edge between two variables is then not changed again for `tenure`
+    moves, unless that leads to the best graph so far. After `patience` moves without a better graph, the search restarts
+    at the best graph with some of its edges changed. It does not use random numbers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Tabu(StructureLearner):
     start : {"empty", "nb"}, DAG or list of edges
         Where to start; edges are pairs ``(parent, child)`` of names. Without a class variable, ``"nb"`` is empty.
     tenure : int
-        The number of moves for which an edge is not changed again.
+        The number of moves for which an edge is not changed again, at most half of the number of pairs of variables.
     patience : int, optional
         The number of moves without a better graph after which a run ends. By default 20, or the number of variables if
         that is larger.
@@ -126,7 +126,9 @@ class Tabu(StructureLearner):
         patience = max(20, len(search.parents)) if self.patience is None else self.patience
         positions = (turn * _GOLDEN % 1 for turn in count(1))
         n_failed = 0
-        run = _Run(search, neighbourhood.at(search.parents), self.tenure)
+        # With longer tenures all moves would be tabu.
+        tenure = min(self.tenure, neighbourhood.allowed.size // 4)
+        run = _Run(search, neighbourhood.at(search.parents), tenure)
         while n_failed <= self.restarts:
             before = search.trace[-1]
             with search.trial(again=False) as other:
