@@ -96,7 +96,7 @@ class StructureMCMC(StructureLearner):
     chains: int = 4
     tolerance: float = 0.05
     burn_in: float = 0.25
-    reversals: float = 0.07
+    reversals: float = 0.2
     max_parents: int = 3
     n_candidates: int | None = None
     max_time: float | None = None

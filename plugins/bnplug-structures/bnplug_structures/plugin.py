@@ -61,7 +61,8 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         name="mcmc",
         factory="bnplug_structures.mcmc:StructureMCMC",
         summary="Graphs drawn from their posterior: probabilities of edges, and the best graph.",
-        reference="Grzegorczyk, Husmeier: Improving the structure MCMC sampler for Bayesian networks (2008)",
+        reference="Grzegorczyk, Husmeier: Improving the structure MCMC sampler for Bayesian networks by introducing a "
+        "new edge reversal move (2008)",
         stochastic=True,
         constraints=True,
         needs_score=True,
@@ -72,7 +73,8 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         name="blanket",
         factory="bnplug_structures.blanket:MarkovBlanket",
         summary="The class with its Markov blanket (HITON-MB), and edges among them by a score.",
-        reference="Aliferis, Statnikov, Tsamardinos and others: Local causal and Markov blanket induction I (2010)",
+        reference="Aliferis, Statnikov, Tsamardinos, Mani, Koutsoukos: Local causal and Markov blanket induction for "
+        "causal discovery and feature selection for classification part I: algorithms and empirical evaluation (2010)",
         constraints=True,
         needs_score=True,
     )

@@ -55,11 +55,9 @@ def test_there_are_543_graphs():
     assert len(GRAPHS) == 543
 
 
-@pytest.mark.parametrize("name", ["bdeu", "k2", "mdl"])
-@pytest.mark.parametrize(("seed", "n_rows", "strength"), [(0, 60, 0.8), (1, 20, 0.5), (3, 400, 0.6)])
-def test_probabilities_are_those_of_enumeration(name, seed, n_rows, strength):
+def check_probabilities(name, seed, n_rows, strength, n_steps):
     table = table_of(seed, n_rows, strength)
-    learned = StructureMCMC(name, tolerance=0.0, n_steps=300_000, random_state=seed).learn(table)
+    learned = StructureMCMC(name, tolerance=0.0, n_steps=n_steps, reversals=0.25, random_state=seed).learn(table)
     expected, best = posterior(table, score_function(name))
     sampled = np.zeros((4, 4))
     for (u, v), probability in learned.edge_probabilities.items():
@@ -70,6 +68,18 @@ def test_probabilities_are_those_of_enumeration(name, seed, n_rows, strength):
     values = [score.score(table, graph) for graph in (learned.structure, *learned.alternatives)]
     assert values == sorted(values, reverse=True)
     assert learned.pdag == learned.structure.cpdag()
+
+
+@pytest.mark.parametrize("name", ["bdeu", "k2", "mdl"])
+def test_probabilities_are_those_of_enumeration(name):
+    check_probabilities(name, 0, 60, 0.8, 300_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["bdeu", "k2", "mdl"])
+@pytest.mark.parametrize(("seed", "n_rows", "strength"), [(1, 20, 0.5), (2, 200, 0.7), (3, 400, 0.6)])
+def test_probabilities_are_those_of_enumeration_on_more_tables(name, seed, n_rows, strength):
+    check_probabilities(name, seed, n_rows, strength, 1_000_000)
 
 
 def test_constraints_and_few_parents_restrict_the_posterior():
