@@ -94,9 +94,9 @@ class StructureMCMC(StructureLearner):
     score: Any = "bdeu"
     n_steps: int = 200_000
     chains: int = 4
-    tolerance: float = 0.05
+    tolerance: float = 0.1
     burn_in: float = 0.25
-    reversals: float = 0.2
+    reversals: float = 0.3
     max_parents: int = 3
     n_candidates: int | None = None
     max_time: float | None = None
