@@ -7,7 +7,8 @@ the relations that it shows around the class are the true ones. Networks with a 
 drawn from a network, structures are learned from the rows, and both graphs are compared.
 
 Run: ``python examples/true_relations.py`` (needs bnplug-rmcv and bnplug-structures). Without options, two draws of 500
-rows from the smallest network; ``--full results.csv`` runs the whole protocol and resumes where it was stopped.
+rows from the smallest network; ``--full results.csv`` runs the whole protocol, resumes where it was stopped, and
+writes the tables of the documentation beside that file.
 
 The protocol, fixed before the first run:
 
@@ -170,6 +171,29 @@ def summary(frame, by):
     return means.groupby(by, sort=False).mean().round(3)
 
 
+def as_markdown(frame):
+    """Return the lines of a table."""
+    names = [*frame.index.names, *frame.columns]
+    cells = [
+        [*(key if isinstance(key, tuple) else (key,)), *row]
+        for key, row in zip(frame.index, frame.to_numpy(), strict=True)
+    ]
+    ruler = ["---" if isinstance(cell, str) else "---:" for cell in cells[0]]
+    return ["| " + " | ".join(map(str, line)) + " |" for line in (names, ruler, *cells)]
+
+
+def page(frame):
+    """Return the tables that the documentation shows."""
+    shown = ["accuracy", "shd", "precision", "recall"]
+    lines = []
+    for size, part in frame.groupby("rows"):
+        lines += [f"{size:,} rows, means over the networks:", "", *as_markdown(summary(part, ["method"])[shown]), ""]
+    for size, part in frame[frame["rows"] == frame["rows"].max()].groupby("rows"):
+        each = summary(part.assign(net=part["network"]), ["net", "method"])[shown]
+        lines += [f"{size:,} rows, each network:", "", *as_markdown(each.rename_axis(["network", "method"])), ""]
+    return "\n".join(lines)
+
+
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
 parser.add_argument("--full", metavar="CSV", help="run the whole protocol, and write its results to this file")
 parser.add_argument("--methods", nargs="+", help="run these methods only")
@@ -179,3 +203,5 @@ whole, short = (list(CLASSES), [500, 2000, 10000], range(1, 11)), (["asia"], [50
 frame = pd.DataFrame(results(*(whole if options.full else short), options.full, options.methods))
 for size, part in frame.groupby("rows"):
     print(f"{size} rows\n{summary(part, ['method']).to_string()}\n")
+if options.full:
+    Path(options.full).with_suffix(".md").write_text(page(frame), encoding="utf-8")

@@ -136,7 +136,7 @@ def _reverse(edges, masks, terms, candidates, places, uniform, drawn):  # type: 
     if n_edges == 0:
         return False
     left = np.int64(uniform[0] * n_edges)
-    i = j = np.int64(-1)
+    i = j = -1
     for u in range(n):
         for v in range(n):
             if edges[u, v]:
@@ -218,7 +218,7 @@ def _log_sum(masks, terms, excluded, included):  # type: ignore[no-untyped-def]
 @inner_kernel(allocates=False)
 def _draw(masks, terms, excluded, included, log_sum, uniform):  # type: ignore[no-untyped-def]
     """Draw one of these sets with a probability proportional to exp(term)."""
-    left, last = uniform, np.int64(-1)
+    left, last = uniform, -1
     for s in range(masks.shape[0]):
         if terms[s] == -np.inf:
             break

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bnplug import encode_training
 from bnplug.search import Constraints
-from bnplug.sources.training import encode_training
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.typing import BoolArray
 from bnplug_structures.blanket import BlanketSearch
