@@ -172,26 +172,23 @@ def summary(frame, by):
 
 
 def as_markdown(frame):
-    """Return the lines of a table."""
-    names = [*frame.index.names, *frame.columns]
-    cells = [
-        [*(key if isinstance(key, tuple) else (key,)), *row]
-        for key, row in zip(frame.index, frame.to_numpy(), strict=True)
-    ]
-    ruler = ["---" if isinstance(cell, str) else "---:" for cell in cells[0]]
-    return ["| " + " | ".join(map(str, line)) + " |" for line in (names, ruler, *cells)]
+    """Return the lines of a table of means."""
+    names = [*frame.index.names, "accuracy", "SHD", "precision", "recall"]
+    lines = [names, ["---"] * frame.index.nlevels + ["---:"] * 4]
+    for key, row in zip(frame.index, frame.itertuples(), strict=True):
+        means = f"{row.accuracy:.3f}", f"{row.shd:.1f}", f"{row.precision:.3f}", f"{row.recall:.3f}"
+        lines.append([*((key,) if isinstance(key, str) else key), *means])
+    return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def page(frame):
     """Return the tables that the documentation shows."""
-    shown = ["accuracy", "shd", "precision", "recall"]
     lines = []
     for size, part in frame.groupby("rows"):
-        lines += [f"{size:,} rows, means over the networks:", "", *as_markdown(summary(part, ["method"])[shown]), ""]
-    for size, part in frame[frame["rows"] == frame["rows"].max()].groupby("rows"):
-        each = summary(part.assign(net=part["network"]), ["net", "method"])[shown]
-        lines += [f"{size:,} rows, each network:", "", *as_markdown(each.rename_axis(["network", "method"])), ""]
-    return "\n".join(lines)
+        lines += [f"{size:,} rows, means over the networks:", "", *as_markdown(summary(part, ["method"])), ""]
+    largest = frame[frame["rows"] == frame["rows"].max()]
+    each = summary(largest.assign(name=largest["network"]), ["name", "method"]).rename_axis(["network", "method"])
+    return "\n".join([*lines, f"{frame['rows'].max():,} rows, each network:", "", *as_markdown(each), ""])
 
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
