@@ -73,7 +73,7 @@ class MarkovBlanket(StructureLearner):
     >>> from bnplug.datasets import corral
     >>> model = BayesianNetworkClassifier(MarkovBlanket()).fit(*corral())
     >>> model.structure_.blanket_
-    ['A0', 'A1', 'B0', 'B1', 'correlated']
+    ['A0', 'A1', 'B0', 'B1', 'Correlated']
     """
 
     score: Any = "bdeu"

@@ -57,7 +57,7 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     >>> X, y = corral()
     >>> selector = MarkovBlanketSelector().fit(X, y)
     >>> list(selector.get_feature_names_out())
-    ['A0', 'A1', 'B0', 'B1', 'correlated']
+    ['A0', 'A1', 'B0', 'B1', 'Correlated']
     >>> make_pipeline(selector, BayesianNetworkClassifier()).fit(X, y).score(X, y)
     1.0
     """
