@@ -32,8 +32,8 @@ class Tabu(StructureLearner):
 
     The search begins as `hill-climb`, and never ends at a lower score. It continues with the best deletion, reversal or
     addition of an edge, even if the score falls. The edge between two variables is then not changed again for `tenure`
-    moves, unless that leads to the best graph so far. After `patience` moves without a better graph, the search restarts
-    at the best graph with some of its edges changed. It does not use random numbers.
+    moves, unless that leads to the best graph so far. After `patience` moves without a better graph, the search
+    restarts at the best graph with some of its edges changed. It does not use random numbers.
 
     Parameters
     ----------
