@@ -43,7 +43,8 @@ class GES(StructureLearner):
     phases : sequence of {"forward", "backward", "turning"}
         What to do, in this order, repeatedly until no phase improves the score.
     max_parents : int, optional
-        The largest number of parents of a variable.
+        The largest number of parents of a variable. The time grows exponentially with the largest clique of undirected
+        edges; set a limit for scores that do not penalize edges, such as ``"ll"``.
     n_jobs : int, optional
         Threads that score families. The result does not depend on it.
     random_state : int or RandomState, optional
