@@ -70,7 +70,7 @@ def same_counts(table, blocks, families):
 
 
 def learned(learner, table):
-    return learner.learn(table).parents
+    return Structure.of(learner.learn(table), table).parents
 
 
 FROM_COUNTS = {

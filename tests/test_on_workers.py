@@ -115,6 +115,7 @@ OPTIONS = {
     **{name: {"l2": 1.0, "tol": 1e-9, "max_iter": 2000} for name in ("ccbn-d", "ccbn-e", "ccbn-w")},
     "ccbn-loo": {"lam": 1.0, "temperature": 1.0, "tol": 1e-12, "max_iter": 2000},
     "ml-bn-svm": {"lam": 0.1},
+    "mcmc": {"random_state": 1, "n_steps": 2000, "chains": 2, "tolerance": 0.0},
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bnplug.scoring._evaluating import PredictiveEvaluator
 from bnplug.scoring._gains import Bounds, Gain, winner
-from bnplug.scoring._layout import Candidates
+from bnplug.scoring._layout import Candidates, Toggles
 from bnplug.scoring.decomposable import (
     DecomposableEvaluator,
     DecomposableScore,
@@ -29,6 +29,7 @@ __all__ = [
     "Gain",
     "PredictiveEvaluator",
     "PredictiveScore",
+    "Toggles",
     "Walk",
     "dimension",
     "log_likelihood",

@@ -229,9 +229,13 @@ class PredictiveEvaluator(RowEvaluator, Walks):
         return self.value
 
     def walk(self, walk: Walk) -> bool:
-        """Continue a walk in compiled code, unless threads would score its candidates, or the score has a penalty."""
+        """Continue a walk in compiled code, unless threads would score its candidates, or the score has a penalty.
+
+        A walk without a class is left to proposals.
+        """
         block = self._block
-        if config.DISABLE_JIT or self.score.penalized or block.n_workers(walk.batch_size) > 1:
+        proposes = config.DISABLE_JIT or self.score.penalized or walk.target != self.table.target_index
+        if proposes or block.n_workers(walk.batch_size) > 1:
             return False
         self._kept, block.graph = None, block.graph.with_room(walk.k + 1)
         batch, steps = walk.room(), walk.begin(self._gain, _WALKED_CELLS // block.joint.values.size)

@@ -82,7 +82,15 @@ class Candidates(Sequence[Changes]):
 
 
 class Toggles(Sequence[Changes]):
-    """Candidates that each toggle one edge, from others[i] to nodes[i], of a graph with edges [parent, child]."""
+    """Candidates that each add or delete one edge, which decomposable scores evaluate faster than other candidates.
+
+    Parameters
+    ----------
+    edges : bool array of shape (variables, variables)
+        The current graph, as [parent, child].
+    nodes, others : int64 arrays of shape (candidates,)
+        Candidate i toggles the edge from ``others[i]`` to ``nodes[i]``. Equal nodes are adjacent.
+    """
 
     def __init__(self, edges: BoolArray, nodes: IntArray, others: IntArray) -> None:
         self.edges = edges

@@ -52,7 +52,7 @@ class Steps(NamedTuple):
     features: IntArray
     pairs: IntArray  # (pairs, 2): a feature and a parent that it may get; empty if all pairs are allowed
     required: npt.NDArray[np.bool_]  # [v, u]: whether v must keep the parent u; (0, 0) if nothing is required
-    paths: IntArray  # (2, variables): the last path search that reached each variable, and a stack
+    paths: IntArray  # (2, variables + 1): the last path search that reached each variable, and a stack
     accepted: IntArray  # (most moves, 4 + most parents)
     values: FloatArray  # (most moves,): the score after each
     layers: FloatArray  # LAYERS
@@ -132,6 +132,8 @@ def go_on(  # type: ignore[no-untyped-def]
         # u < exp(change / scale) with u uniform is -change < scale e with e exponential.
         e = exponential(numbers[NEXT_DOUBLE], numbers[NEXT_UINT64], numbers[GENERATOR], layers)
         at_least[i] = value - (reals[SCALE] * e if reals[SCALE] * e > tied else tied)
+        if numbers[TARGET] == n_parents.shape[0] and bounds[i + 1] - bounds[i] == n_parents[nodes[i]]:
+            at_least[i] = np.inf  # nothing changes
         # A candidate that may lower the score by more than any change so far will most likely be accepted.
         leaps = numbers[LEAPS] != 0 and numbers[N_ACCEPTED] + 1 < numbers[UNTIL_MOVES]
         status[i] = PASSED_OVER
@@ -193,6 +195,8 @@ def _tie(reals, value):  # type: ignore[no-untyped-def]
 @inner_kernel(allocates=False)
 def _is_stuck(numbers, features, pairs, paths, n_parents, parents):  # type: ignore[no-untyped-def]
     """Whether no candidate is legal; without rules, only if every two features are joined."""
+    if numbers[TARGET] == n_parents.shape[0]:
+        return features.shape[0] < 2
     for i in range(pairs.shape[0]):
         if _is_new(numbers, paths, n_parents, parents, pairs[i, 0], pairs[i, 1]):
             return False
@@ -205,9 +209,12 @@ def _is_stuck(numbers, features, pairs, paths, n_parents, parents):  # type: ign
 
 @inner_kernel(allocates=False)
 def _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, bounds, given, i):  # type: ignore[no-untyped-def]
-    """Draw a feature and its new parents, ascending. Pairs that are joined already or close a cycle are drawn again."""
+    """Draw a feature and its new parents, ascending. Pairs that are joined already or close a cycle are drawn again.
+
+    Without a class, a pair is not drawn again: a parent is deleted, and where nothing is legal the parents stay.
+    """
     next_double, generator, target = numbers[NEXT_DOUBLE], numbers[GENERATOR], numbers[TARGET]
-    new = False
+    new, toggles = False, target == n_parents.shape[0]
     child = parent = lost = np.int64(-1)
     while not new:
         if pairs.shape[0] > 0:
@@ -217,8 +224,14 @@ def _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, 
             child = features[np.int64(uniform(next_double, generator) * features.shape[0])]
             parent = features[np.int64(uniform(next_double, generator) * features.shape[0])]
         new = _is_new(numbers, paths, n_parents, parents, child, parent)
+        if toggles:
+            break
     current = parents[child, : n_parents[child]]
-    if current.shape[0] > numbers[K]:
+    adds, n = new, bounds[i]
+    if toggles:
+        adds = new and current.shape[0] < numbers[K]
+        lost = np.int64(-1) if required.shape[0] > 0 and required[child, parent] else parent
+    elif current.shape[0] > numbers[K]:
         n_loose = 0
         for p in range(current.shape[0]):
             n_loose += current[p] != target and not (required.shape[0] > 0 and required[child, current[p]])
@@ -227,7 +240,7 @@ def _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, 
             if current[p] != target and not (required.shape[0] > 0 and required[child, current[p]]):
                 lost = current[p] if left == 0 else lost
                 left -= 1
-    n, waits = bounds[i], True
+    waits = adds
     for p in range(current.shape[0] + 1):
         if waits and (p == current.shape[0] or parent < current[p]):
             given[n] = parent

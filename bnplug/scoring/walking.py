@@ -47,10 +47,16 @@ class Accepted(NamedTuple):
 class Walk:
     """A random walk over structures: its state, and how it continues.
 
-    In these structures the class is a parent of every feature, and each feature has up to `k` features as further
-    parents. A try draws a feature and a new feature parent, again if the pair is joined already or would close a cycle.
-    The parent is added if there are fewer than `k`; otherwise it replaces one of them, drawn at random. If the score
-    changes by d, the try is accepted if ``d > -tie`` or else with probability ``exp(d / scale)``.
+    With a class, it is a parent of every feature, and each feature has up to `k` features as further parents. A try
+    draws a feature and a new feature parent, again if the pair is joined already or would close a cycle. The parent is
+    added if there are fewer than `k`; otherwise it replaces one of them, drawn at random. If the score changes by d,
+    the try is accepted if ``d > -tie`` or else with probability ``exp(d / scale)``.
+
+    Without a class (``target=None``), the walk is over all acyclic graphs with up to `k` parents of each variable. A
+    try draws a variable and another one, which stops being its parent if it is one, and otherwise becomes one. A try
+    that would close a cycle, delete a required parent or add one to `k` others counts, but is rejected. Each pair is
+    drawn with the same probability in both directions of a change, so with ``scale=1`` this is a Metropolis sampler:
+    in the long run, the walk spends a share of its tries at each graph that is proportional to ``exp(score)``.
 
     Candidates are drawn in batches of ``(tries + 1) // (successes + 1)``, at most `max_batch`: about one of them is
     accepted, and those after it are discarded. ``generator.random`` draws all candidates of a batch, and then
@@ -63,13 +69,13 @@ class Walk:
     ----------
     parents : sequence of iterables of int
         The parents of every variable in the evaluator's current graph.
-    target : int
-        The class.
+    target : int or None
+        The class. None: a walk over all acyclic graphs.
     generator : numpy.random.Generator
     scale : float
         About how far the score may fall.
     k : int
-        The largest number of feature parents.
+        The largest number of feature parents; without a class, of parents.
     max_try, max_success : int
         The walk ends after so many tries, or accepted tries.
     tries, successes : int
@@ -113,7 +119,7 @@ class Walk:
     def __init__(
         self,
         parents: Sequence[Iterable[int]],
-        target: int,
+        target: int | None,
         generator: np.random.Generator,
         *,
         scale: float,
@@ -130,7 +136,8 @@ class Walk:
         if pairs is not None and not len(pairs):
             raise ValueError("pairs must have one at least: there is nothing to draw from an empty list")
         self.parents = [tuple(sorted(family)) for family in parents]
-        self.target = int(target)
+        # Without a class, an additional position takes its place: no variable is equal to it.
+        self.target = len(self.parents) if target is None else int(target)
         # Compiled code does not check its indices.
         if any(len({*family} - {self.target}) > k for family in self.parents):
             raise ValueError(f"the walk starts at a variable with more than k={k} feature parents; use a larger k")
@@ -142,7 +149,7 @@ class Walk:
         self._reals = np.array([0.0, scale, tie, np.nan])
         for place, number in (
             (_walks.TRIES, tries), (_walks.SUCCESSES, successes), (_walks.MAX_TRY, max_try), (_walks.K, k),
-            (_walks.MAX_SUCCESS, max_success), (_walks.MAX_BATCH, max_batch), (_walks.TARGET, target),
+            (_walks.MAX_SUCCESS, max_success), (_walks.MAX_BATCH, max_batch), (_walks.TARGET, self.target),
         ):  # fmt: skip
             self._numbers[place] = number
         self._pairs = np.array(() if pairs is None else pairs, dtype=np.int64).reshape(-1, 2)
@@ -228,7 +235,7 @@ class Walk:
             features=np.array([v for v in range(n) if v != self.target], dtype=np.int64),
             pairs=self._pairs,
             required=self._required,
-            paths=np.zeros((2, n), dtype=np.int64),
+            paths=np.zeros((2, n + 1), dtype=np.int64),
             accepted=np.empty((n_tries, _walks.PARENTS + self.k + 1), dtype=np.int64),
             values=np.empty(n_tries),
             layers=LAYERS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bnplug.search._climbing import climb
+from bnplug.search._climbing import climb, climb_and_shake
 from bnplug.search.constraints import Constraints
 from bnplug.search.greedy import GreedySearch, Progress, TopGraphs, first_best, score_tie
 from bnplug.search.moves import Graph, Move, Moves, Neighbourhood
@@ -17,6 +17,7 @@ __all__ = [
     "Progress",
     "TopGraphs",
     "climb",
+    "climb_and_shake",
     "first_best",
     "score_tie",
 ]

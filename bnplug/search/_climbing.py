@@ -13,7 +13,7 @@ from itertools import count, cycle, product
 import numpy as np
 
 from bnplug.compiling import kernel
-from bnplug.scoring._layout import Toggles
+from bnplug.scoring import Toggles
 from bnplug.search.greedy import GreedySearch, score_tie
 from bnplug.search.moves import KINDS, Move, Neighbourhood
 from bnplug.typing import BoolArray, FloatArray

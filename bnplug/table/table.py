@@ -120,7 +120,8 @@ class Table:
         self.target = target
         self.left_out = tuple(left_out)
         self._position = {name: v for v, name in enumerate(self.names)}
-        self.target_index = self.index(target)
+        # Tables derived from one without a class have none either.
+        self.target_index = None if target is None else self.index(target)
         self.cards = np.array([len(self.states[name]) for name in self.names], dtype=np.int64)
         self.dtype = smallest_dtype(self.cards)
         self.missing = int(np.iinfo(self.dtype).max)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
+from itertools import permutations, product
 
 import networkx as nx
 import numpy as np
@@ -74,6 +74,45 @@ class Reference:
                 self.parents[child] = own
                 successes += 1
                 self.accepted.append(Accepted(self.tries, child, own, value, bool(better)))
+
+
+class ReferenceWithoutClass(Reference):
+    """A walk over all acyclic graphs: what nothing allows is no candidate, but counts as a try."""
+
+    def draw(self):
+        if self.pairs is not None:
+            child, parent = self.pairs[int(self.generator.random() * len(self.pairs))]
+        else:
+            child, parent = (int(self.generator.random() * len(self.parents)) for _ in range(2))
+        family = self.parents[child]
+        if parent in family and not (self.required and parent in self.required[child]):
+            return {child: [p for p in family if p != parent]}
+        if len(family) < self.k and self.legal(child, parent):
+            return {child: sorted([*family, parent])}
+        return {}
+
+    def stuck(self):
+        return len(self.parents) < 2
+
+    def run(self, evaluator, max_try, max_success, max_batch=64):
+        evaluator.start(self.parents)
+        value, successes = evaluator.value, 0
+        while self.tries < max_try and successes < max_success:
+            size = min(max_batch, max_try - self.tries, (self.tries + 1) // (successes + 1))
+            drawn = [self.draw() for _ in range(size)]
+            least = value - np.maximum(self.scale * self.generator.standard_exponential(size), score_tie(value))
+            for changes, limit in zip(drawn, least, strict=True):
+                self.tries += 1
+                score = evaluator.propose_many([changes])[0]
+                self.changed |= bool(abs(score - value) > score_tie(value))
+                if changes and score >= limit:
+                    better = score > value + score_tie(value)
+                    [(child, family)] = changes.items()
+                    value = evaluator.commit(changes)
+                    self.parents[child] = family
+                    successes += 1
+                    self.accepted.append(Accepted(self.tries, child, family, value, bool(better)))
+                    break
 
 
 def naive_bayes(table):
@@ -164,6 +203,60 @@ def test_decomposable_scores(score, scale, k, seed, monkeypatch):
     walk = check_same(score, table, scale, k, max_try=400, max_success=200)
     monkeypatch.setattr(decomposable, "_WALKED_TRIES", 1)
     assert check_same(score, table, scale, k, max_try=400, max_success=200).accepted == walk.accepted
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize(
+    "score", [MDL(), BDeu(), HitRate(cv=2, random_state=0)], ids=lambda score: type(score).__name__
+)
+def test_walks_over_all_graphs(score, ruled, seed):
+    table = slow.random_table(np.random.default_rng(seed), 60, (3, 2, 2, 2), 1, weighted=seed == 1)
+    pairs = [(0, 1), (0, 2), (0, 3), (2, 0), (3, 0), (1, 2)] if ruled else None
+    required = [[3], [], [], []] if ruled else None
+    parents, scale = [list(family) for family in required or [[]] * 4], 0.05 if isinstance(score, HitRate) else 1.0
+    ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
+    reference = ReferenceWithoutClass(parents, None, theirs, scale, 2, pairs, required)
+    reference.run(score.evaluator(table), 500, 500)
+    for evaluator in (score.evaluator(table), ScoringEvaluator(score, table)):
+        generator = np.random.default_rng(3)
+        evaluator.start(parents)
+        walk = Walk(
+            parents, None, generator, scale=scale, max_try=500, max_success=500, k=2, pairs=pairs, required=required
+        )
+        while walk.batch_size:
+            walk.run(evaluator)
+        assert [step[:3] for step in walk.accepted] == [step[:3] for step in reference.accepted]
+        np.testing.assert_allclose([step.value for step in walk.accepted], [step.value for step in reference.accepted])
+        assert {len(step.parents) for step in walk.accepted} == {0, 1, 2} if not ruled else walk.accepted
+        assert (walk.tries, walk.changed) == (500, reference.changed)
+    assert generator.random() == theirs.random() != ours.random()
+
+
+def test_a_walk_over_all_graphs_samples_from_the_exponential_of_the_score():
+    table = slow.random_table(np.random.default_rng(4), 12, (2, 2, 3), 1)
+    edges = list(permutations(range(3), 2))
+    weights = {}
+    for chosen in product((False, True), repeat=6):
+        graph = nx.DiGraph([edge for edge, there in zip(edges, chosen, strict=True) if there])
+        graph.add_nodes_from(range(3))
+        if nx.is_directed_acyclic_graph(graph):
+            parents = tuple(tuple(sorted(graph.predecessors(v))) for v in range(3))
+            weights[parents] = np.exp(BDeu().evaluator(table).start(parents))
+    evaluator, n_tries = BDeu().evaluator(table), 1_000_000
+    evaluator.start([[]] * 3)
+    walk = Walk([[]] * 3, None, np.random.default_rng(0), scale=1.0, max_try=n_tries, max_success=n_tries, k=2)
+    while walk.batch_size:
+        walk.run(evaluator)
+    parents, since, spent = [()] * 3, 0, Counter()
+    for step in walk.accepted:
+        spent[tuple(parents)] += step.tries - 1 - since
+        since = step.tries - 1
+        parents[step.child] = tuple(step.parents)
+    spent[tuple(parents)] += n_tries - since
+    assert len(weights) == 25
+    for graph, weight in weights.items():
+        assert spent[graph] / n_tries == pytest.approx(weight / sum(weights.values()), abs=0.01)
 
 
 @compiled

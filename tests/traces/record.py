@@ -143,7 +143,8 @@ def cases() -> dict[str, Case]:
 
 
 def _searches(data: str) -> Iterator[Case]:
-    for name, method in (*_plain(), *_climbs(), *_limited_climbs(data), *_ordered(), *_by_risk(), *_annealed()):
+    of_plugins = (*_ordered(), *_by_risk(), *_annealed(), *_general(data))
+    for name, method in (*_plain(), *_climbs(), *_limited_climbs(data), *of_plugins):
         learner, parameters = method
         counting = learner in _RISKS or parameters.get("score", ("",))[0] in _COUNTING
         yield Case("search", name, data, method, tolerance=EXACT if counting else SUMMED)
@@ -211,6 +212,18 @@ def _annealed() -> Iterator[tuple[str, Spec]]:
     for score in ("cr", "cr-cv", "mm", "mdl", "cll", "rmho"):
         yield f"sa {score}", ("sa", {"score": _SCORES[score], "max_evaluations": 600})
     yield "sa k=2 restarts", ("sa", {"score": _SCORES["cr"], "k": 2, "restarts": 2, "max_evaluations": 300})
+
+
+def _general(data: str) -> Iterator[tuple[str, Spec]]:
+    yield "pc", ("pc", {})
+    yield "pc chi-squared", ("pc", {"test": "chi-squared", "max_conditions": 1})
+    yield "blanket", ("blanket", {})
+    yield "mcmc", ("mcmc", {"n_steps": 4000, "chains": 2, "tolerance": 0.0, "max_parents": 2})
+    yield "chow-liu", ("chow-liu", {})
+    yield "tabu", ("tabu", {})
+    yield "ges", ("ges", {})
+    if data in ("tic-tac-toe", "monks-weighted"):
+        yield "exact", ("exact", {})
 
 
 def _scores(data: str) -> Iterator[Case]:
@@ -356,7 +369,7 @@ def observe(case: Case, n_jobs: int | None = None) -> dict[str, Any]:
 def _search(case: Case, n_jobs: int | None) -> dict[str, Any]:
     table = table_of(case.data)
     learner = _seeded(bnplug.structure_learner(case.method[0], **case.method[1]), n_jobs)
-    parents = learner.learn(table).parents
+    parents = Structure.of(learner.learn(table), table).parents
     return {"parents": _written(parents), **_found(learner, _OF_A_SEARCH)}
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
-from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
-from bnplug.search._climbing import climb_and_shake
+from bnplug.search import Graph, GreedySearch, Neighbourhood, climb, climb_and_shake
 from bnplug.search.constraints import Constraints
 from bnplug.search.moves import KINDS
 from bnplug.structure import Structure

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnplug.builtin.structures._arborescence import heaviest_tree, reachable
 from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
 from bnplug.counts.information import INFORMATION_TIE, by_falling, first_largest
+from bnplug.search.arborescence import heaviest_tree, reachable
 from bnplug.search.constraints import Constraints
 from bnplug.structure import Structure
 from bnplug.table.table import Table

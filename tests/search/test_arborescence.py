@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bnplug.builtin.structures._arborescence import heaviest_tree, maximum_arborescence, reachable
+from bnplug.search.arborescence import heaviest_tree, maximum_arborescence, reachable
 
 
 def drawn(seed, size):

@@ -46,7 +46,17 @@ def _total(weight: FloatArray, parents: Sequence[int]) -> float:
 
 
 def maximum_arborescence(weight: FloatArray, allowed: BoolArray, root: int) -> list[int]:
-    """Return the parent of every node in a heaviest tree from `root`, which has none: -1."""
+    """Return the parent of every node in a heaviest tree from `root`, which has none: -1.
+
+    ``weight[u, v]`` is what the edge from u to v adds, ``allowed[u, v]`` whether it may be in the tree. Allowed edges
+    lead from the root to all other nodes.
+
+    Examples
+    --------
+    >>> weight = np.array([[0.0, 3.0, 2.0], [0.0, 0.0, 4.0], [0.0, 5.0, 0.0]])
+    >>> maximum_arborescence(weight, weight > 0, 0)
+    [-1, 0, 1]
+    """
     size = len(weight)
     # For each node, including nodes that merge a cycle: the gain of the edge from each original node into it, and the
     # original node that this edge enters. `top` has the largest node that contains each original node.

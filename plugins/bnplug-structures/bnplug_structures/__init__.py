@@ -1,0 +1,1 @@
+"""Structure learners that need no class variable, for bnplug."""
