@@ -332,8 +332,7 @@ def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
         if new != old:
             warn_deprecated(f"the parameter {old!r} of {_kind_and_name(method)} is called {new!r} now")
         if new + nested + inner in present:
-            what = _kind_and_name(method)
-            raise TypeError(f"{what} is given the parameter {new!r} twice, by its old name and by its new one")
+            raise TypeError(f"{_kind_and_name(method)} is given {new!r} twice, by its old name and by its new one")
         present[new + nested + inner] = value
     return present
 
@@ -448,5 +447,4 @@ def _is_imported_as(factory: type | str, cls: type) -> bool:
 
 @cache
 def _parameters(factory: type) -> list[inspect.Parameter]:
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [p for p in inspect.signature(factory).parameters.values() if p.kind not in variadic]
+    return [p for p in inspect.signature(factory).parameters.values() if "VAR" not in p.kind.name]
