@@ -15,9 +15,9 @@ from bnplug_inspect.findings import Finding, Fix
 
 # An identifier has this share of distinct values, and at least this many.
 _NEARLY_ALL, _FEWEST_DISTINCT, _HALF = 0.95, 20, 0.5
-# So many more equal values would be expected by chance among random numbers.
+# Numbers identify rows if at least this many pairs of equal values would be expected by chance.
 _EXPECTED_TWINS = 10.0
-# Numbers of so many digits, all as long, are codes rather than measurements.
+# Numbers with the same number of digits, at least this many, are codes rather than measurements.
 _CODE_DIGITS = 6
 
 # A sentinel is in at least this many rows, beside at least two other numbers. Beside fewer than _MANY_OTHERS, a

@@ -117,7 +117,7 @@ def _check_header(path: Path, reading: Reading) -> None:
             f"{path}: the header is one field, {names[0]!r}. Fields seem to be separated by {other!r}: "
             f'--sep "{written}", in Python csv={{"sep": {json.dumps(other)}}}'
         )
-    # pandas reads a first row that is too long in its own way, and reports later ones.
+    # pandas accepts a first row that is longer than the header, and refuses later ones.
     pd.read_csv(path, nrows=2, **options)
 
 

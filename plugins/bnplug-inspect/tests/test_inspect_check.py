@@ -46,7 +46,7 @@ COLUMNS = {
         "leak",
         with_rows(np.where(Y == "ill", "a", "b"), range(3), "a"),
         "medium",
-        "% of 400 rows are classified correctly",
+        "% of 400 rows correctly",
     ),
     "constant": ("constant", ["x"] * N, "low", "always 'x'"),
     "empty": ("constant", [None] * N, "low", "no value at all"),
