@@ -64,7 +64,7 @@ def check_command(
         click.echo(f"\n{printable(html)}: written", err=True)
     order = ["high", "medium", "low"]
     if fail_on is not None and any(order.index(f.severity) <= order.index(fail_on) for f in report.findings):
-        raise click.exceptions.Exit(3)
+        raise SystemExit(3)
 
 
 def _check_standard_input(target: str | None, drop: Sequence[str], csv: dict[str, Any]) -> CheckReport:

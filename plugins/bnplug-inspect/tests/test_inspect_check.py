@@ -342,7 +342,11 @@ class TestCommand:
         assert "standard input: " in CliRunner().invoke(cli, arguments, input=b"w;y\n1;2\n").stderr
         assert "Did you mean 'w'?" in self.run(rows, "--target", "y", "--drop", "W").stderr
 
-    def test_its_exit_code_is_3_from_a_severity_on(self, rows):
+    def test_its_exit_code_is_3_from_a_severity_on(self, rows, monkeypatch):
+        monkeypatch.setattr(sys, "argv", ["bnplug", "check", str(rows), "--target", "y", "--fail-on", "high"])
+        with pytest.raises(SystemExit) as exit_code:
+            bnplug.cli.main()
+        assert exit_code.value.code == 3
         assert self.run(rows, "--target", "y", "--fail-on", "medium").exit_code == 3
         assert self.run(rows, "--target", "y", "--na", "?", "--fail-on", "low").exit_code == 0
 
