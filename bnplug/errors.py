@@ -110,11 +110,12 @@ def warn_deprecated(message: str) -> None:
 
 
 def warn_outside(message: str, category: type[Warning]) -> None:
-    """Give a warning at the line outside of bnplug that called it, once for each message in a process.
+    """Give a warning at the line outside of bnplug that called it, once per process and message, whatever its figures.
 
     Python, too, shows a warning once for each line, but forgets that whenever some library changes the filters for a
     moment: cross-validation would repeat it in every fold. Filters such as "always" and "error" work as usual.
     """
+    import re
     import sys
     import warnings
 
@@ -123,13 +124,15 @@ def warn_outside(message: str, category: type[Warning]) -> None:
         level += 1
     module = str(sys._getframe(level).f_globals.get("__name__", ""))
     if _is_shown_once(message, category, module):
-        if (category, message) in _GIVEN:
+        # Figures differ from fold to fold; digits in names do not.
+        key = category, re.sub(r"(?<![\w'])[0-9][0-9,.]*", "0", message)
+        if key in _GIVEN:
             return
-        _GIVEN.add((category, message))
+        _GIVEN.add(key)
     warnings.warn(message, category, stacklevel=level + 1)
 
 
-# The warnings that were given.
+# The warnings that were given, with 0 for figures.
 _GIVEN: set[tuple[type[Warning], str]] = set()
 
 

@@ -1,5 +1,7 @@
 """How the messages of errors are made."""
 
+import warnings
+
 import pytest
 
 import bnplug
@@ -56,3 +58,11 @@ def test_control_characters_are_escaped():
     assert printable("tan") == "tan"
     assert printable(3) == "3"
     assert printable("é\x1b\n\u202e") == "é\\x1b\\n\\u202e"
+
+
+def test_a_warning_with_other_figures_is_not_repeated():
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("default")
+        for column, n in (("x1", 21), ("x1", 1_022), ("x2", 21), ("1", 3), ("2", 3)):
+            errors.warn_outside(f"column '{column}' has holes ({n:,} rows, {n / 2000:.0%})", errors.BnplugWarning)
+    assert [str(warning.message).split("'")[1] for warning in given] == ["x1", "x2", "1", "2"]

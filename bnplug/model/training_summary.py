@@ -15,7 +15,7 @@ from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
-# At most so many quantiles, and at least so many rows for each of them.
+# The most quantiles, and the fewest rows per quantile.
 _MOST_QUANTILES, _ROWS_PER_QUANTILE = 200, 5
 
 #: The number of bins of equal width of the largest probability of a class.

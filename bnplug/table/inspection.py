@@ -56,7 +56,7 @@ class NumericText(NamedTuple):
     comma : str or None
         A number with a decimal comma, if there are any.
     thousands : str or None
-        A number with commas between thousands, if all commas can be such.
+        A number with commas between thousands, if all commas can separate thousands.
     """
 
     share: float

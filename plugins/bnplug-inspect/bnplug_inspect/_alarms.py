@@ -54,5 +54,5 @@ def _table_alarms(report: DriftReport) -> Iterator[Alarm]:
 
 def _prediction_alarms(report: DriftReport) -> Iterator[Alarm]:
     for row in records(report.predictions[report.predictions["alarm"]]):
-        evidence = f"{row.training:.3f} in held-out training rows, now {row.new:.3f}"
+        evidence = f"{row.training:z.3f} in held-out training rows, now {row.new:z.3f}"
         yield "prediction", row.measure, "medium", evidence, row.p_value

@@ -15,13 +15,14 @@ from bnplug_inspect.findings import Finding, Fix
 
 # An identifier has this share of distinct values, and at least this many.
 _NEARLY_ALL, _FEWEST_DISTINCT, _HALF = 0.95, 20, 0.5
-# So many more equal values would be expected by chance among random numbers.
+# Numbers identify rows if at least this many pairs of equal values would be expected by chance.
 _EXPECTED_TWINS = 10.0
-# Numbers of so many digits, all as long, are codes rather than measurements.
+# Numbers with the same number of digits, at least this many, are codes rather than measurements.
 _CODE_DIGITS = 6
 
-# A sentinel is in at least this many rows, beside at least this many other numbers.
-_FEWEST_SENTINELS, _FEWEST_OTHERS = 3, 10
+# A sentinel is in at least this many rows, beside at least two other numbers. Beside fewer than _MANY_OTHERS, a
+# positive sentinel is at least _FAR times as far from the others as they are from each other.
+_FEWEST_SENTINELS, _FEWEST_OTHERS, _MANY_OTHERS, _FAR = 3, 2, 10, 10
 _NEGATIVE = {-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0}
 _REPEATED = {float(digit * n) for digit in "89" for n in range(2, 8)} | {float(f"-{'8' * n}") for n in range(2, 6)}
 
@@ -111,11 +112,15 @@ def _is_sentinel(values: FloatArray, rows: Any, at: int) -> bool:
     value, others, counts = values[at], np.delete(values, at), np.delete(rows, at)
     if rows[at] < _FEWEST_SENTINELS:
         return False
+    gap, span = abs(value - (others[0] if at == 0 else others[-1])), others[-1] - others[0]
+    if len(others) < _MANY_OTHERS:
+        # -1 can be a code, as in -1, 0, 1.
+        is_negative = value in _NEGATIVE and value < -1 and others[0] >= 0
+        return bool(gap > span) if is_negative else bool(value in _REPEATED and gap >= _FAR * span)
     if value in _NEGATIVE and others[0] >= 0:
         return True
-    gap = abs(value - (others[0] if at == 0 else others[-1]))
     if value in _NEGATIVE or value in _REPEATED:
-        span, near = others[-1] - others[0], slice(0, 5) if at == 0 else slice(-5, None)
+        near = slice(0, 5) if at == 0 else slice(-5, None)
         is_spike = rows[at] >= 3 * counts[near].max() or gap >= 10 * np.diff(others[near]).max()
         return bool(gap >= span / 2 or (gap >= span / 10 and is_spike))
     quarter, three = others[np.searchsorted(np.cumsum(counts) / counts.sum(), [0.25, 0.75])]

@@ -64,7 +64,7 @@ def to_text(report: DriftReport) -> str:
 
 
 def _figure(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"
+    return "-" if np.isnan(value) else f"{value:z.3f}"
 
 
 def plot(report: DriftReport, ax: Axes | None = None) -> Axes:

@@ -23,8 +23,8 @@ MOST_VALUES, MOST_SAMPLED, MOST_PRINTS = 1 << 15, 20_000, 1 << 21
 MOST_CLASSES = 1000
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-# The fingerprint of a missing cell.
 _DIGIT_FIRST = r"^\s*[+-]?\.?[0-9]"
+# The fingerprint of a missing cell.
 _HOLE = np.uint64(0x632BE59BD9B4E019)
 
 

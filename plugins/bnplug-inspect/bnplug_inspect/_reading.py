@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -113,10 +114,10 @@ def _check_header(path: Path, reading: Reading) -> None:
     if other is not None:
         written = "tab" if other == "\t" else other
         raise ValueError(
-            f"{path}: the header is one field, {names[0]!r}. Fields seem to be separated by {other!r}: pass "
-            f'csv={{"sep": {other!r}}} (--sep "{written}")'
+            f"{path}: the header is one field, {names[0]!r}. Fields seem to be separated by {other!r}: "
+            f'--sep "{written}", in Python csv={{"sep": {json.dumps(other)}}}'
         )
-    # pandas reads a first row that is too long in its own way, and reports later ones.
+    # pandas accepts a first row that is longer than the header, and refuses later ones.
     pd.read_csv(path, nrows=2, **options)
 
 

@@ -23,7 +23,7 @@ from bnplug_inspect.findings import Finding, Fix
 _LOG_CHANCE = math.log(1e-6)
 # A column nearly determines the class with this share of the errors of the prior, and this share of rows right.
 _NEARLY, _NEARLY_RIGHT, _FEWEST_NEARLY = 0.1, 0.97, 100
-# Numbers are cut by a tree with so many leaves of at least so many rows.
+# Numbers are cut by a tree: the most leaves per class, the fewest rows of a leaf, and the rows that are tried first.
 _LEAVES_PER_CLASS, _LEAST_LEAF, _FIRST_ROWS = 4, 5, 4000
 # Pairs are searched among columns with few states; numbers have this many bins.
 _MOST_STATES_OF_PAIR, _BINS, _MOST_PAIRS, _SCREENED = 12, 8, 100_000, 500
@@ -142,7 +142,7 @@ def _leak(name: str, counts: FloatArray, shares: FloatArray, error: float, n_tes
         severity = "high"
     elif n >= _FEWEST_NEARLY and error <= min(_NEARLY * base, 1 - _NEARLY_RIGHT):
         evidence = (
-            f"it nearly determines the class: by it alone, {1 - error:.1%} of {rows_text(n)} are classified correctly"
+            f"it nearly determines the class: on its own, it classifies {1 - error:.1%} of {rows_text(n)} correctly"
         )
         severity = "medium"
     else:
@@ -204,7 +204,7 @@ def _coarse(column: SampledColumn) -> tuple[IntArray, int]:
 
 
 def check_copies(columns: Sequence[SampledColumn], skipped: set[str]) -> Iterator[Finding]:
-    """Yield findings about columns that are copies of others, in other words or units, or nearly."""
+    """Yield findings about copies and near-copies of columns, also in other codes or units."""
     columns = [column for column in columns if column.n_states > 1 and column.name not in skipped]
     n_pairs = max(len(columns) * (len(columns) - 1) // 2, 1)
     limit = _LOG_CHANCE - math.log(n_pairs)

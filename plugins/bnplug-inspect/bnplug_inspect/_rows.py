@@ -18,7 +18,7 @@ from bnplug_inspect.findings import Finding, Fix
 _MORE_TWINS, _FEWEST_TWINS = 10, 3
 # A class is small with fewer rows, or with less than this share of its part of the rows.
 _FEWEST_OF_CLASS, _LEAST_PART = 10, 0.2
-# Rows are sorted by class if it changes so much less often than by chance: in standard deviations, and as a share.
+# Rows are sorted by class if it changes less often than by chance: by standard deviations, and as a share.
 _FEWER_CHANGES, _SHARE_OF_CHANGES = 6.0, 0.5
 _FEWEST_SORTED = 30
 _MIX = np.uint64(0x9E3779B97F4A7C15)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from bnplug_inspect.findings import KINDS, SEVERITIES, Finding
 from bnplug_inspect.report import CheckReport
 
 
-def check(X: Any, y: Any = None, *, csv: Mapping[str, Any] | None = None) -> CheckReport:
+def check(X: Any, y: Any = None, *, drop: Sequence[str] = (), csv: Mapping[str, Any] | None = None) -> CheckReport:
     """Check a data set before learning from it.
 
     All rows are read once, in batches. Values, missing cells and equal rows are counted over all rows; relations
@@ -33,6 +33,8 @@ def check(X: Any, y: Any = None, *, csv: Mapping[str, Any] | None = None) -> Che
     y : array-like or str, optional
         The class of every row, or the name of its column in `X`. Without it, checks that concern the class are
         omitted.
+    drop : list of str
+        Columns to leave out.
     csv : dict, optional
         How CSV files are read: ``sep``, ``encoding``, ``missing`` (texts that are missing values), ``decimal``.
 
@@ -67,16 +69,20 @@ def check(X: Any, y: Any = None, *, csv: Mapping[str, Any] | None = None) -> Che
     target = y if isinstance(y, str) or y is None else _name_of(y, X)
     if target is not None and target not in names:
         raise ValueError(f"y={target!r}: no such column.{did_you_mean(target, names)} The columns are {names}")
+    for name in drop:
+        if name not in names or name == target:
+            raise ValueError(f"drop: there is no feature {name!r}.{did_you_mean(name, names)} The columns are {names}")
+    names = [name for name in names if name not in drop]
     profile = Profile(names, target)
     for frame in frames:
-        profile.add(frame)
+        profile.add(frame[names])
     is_csv = paths is not None and not _reading.is_parquet(paths[0])
     takes_commas = is_csv and not _has_points(profile)
     if paths is not None and takes_commas:
         takes_commas = not any(_reading.has_points(path, reading) for path in paths)
     findings = _findings(profile, is_csv, "," if takes_commas else ".")
     source = tuple(map(str, paths or ()))
-    return CheckReport(findings, profile.n_rows, len(names), target, source, dict(csv or {}))
+    return CheckReport(findings, profile.n_rows, len(names), target, source, dict(csv or {}), tuple(drop))
 
 
 def _name_of(y: Any, X: Any) -> str | None:

@@ -423,7 +423,10 @@ def _accuracy(bins: FloatArray) -> float:
 
 
 def _overconfidence(bins: FloatArray) -> tuple[float, float]:
-    """Return the mean confidence minus the accuracy, and the variance of that."""
+    """Return the mean confidence minus the accuracy, and its variance.
+
+    If all predictions are correct, their spread says nothing, so the variance is at least that of calibrated ones.
+    """
     n, confidence, correct = bins.T
     total = n.sum()
     filled = n > 0
@@ -432,4 +435,5 @@ def _overconfidence(bins: FloatArray) -> tuple[float, float]:
     c, a = confidence[filled] / n[filled], correct[filled] / n[filled]
     gap = float((confidence.sum() - correct.sum()) / total)
     square = (n[filled] * (a * (1 - c) ** 2 + (1 - a) * c**2)).sum() / total
-    return gap, float((square - gap**2) / total)
+    calibrated = (n[filled] * c * (1 - c)).sum() / total
+    return gap, float(max(square - gap**2, calibrated) / total)

@@ -17,7 +17,7 @@ from bnplug.files import write_atomically
 from bnplug.html import Cell, render
 from bnplug_inspect.findings import SEVERITIES, Finding
 
-_WIDTH = 100
+_WIDTH, _REPAIRED = 100, "repaired.csv"
 _CONTENTS = (
     "This page contains the names of columns, numbers of rows, and single values of columns: spellings, rare states, "
     "texts that are not numbers, and bounds. It contains no rows of data."
@@ -37,7 +37,11 @@ class CheckReport:
     target : str or None
         The class.
     source : tuple of str
-        The files, if the data were in files.
+        The files, if the data were in files; "-" is standard input.
+    csv : dict
+        How CSV files were read.
+    dropped : tuple of str
+        Columns that were left out of the check.
     """
 
     findings: tuple[Finding, ...]
@@ -46,6 +50,7 @@ class CheckReport:
     target: str | None = None
     source: tuple[str, ...] = ()
     csv: dict[str, Any] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [self._headline()]
@@ -125,8 +130,8 @@ class CheckReport:
 
     @property
     def drop(self) -> list[str]:
-        """Columns to leave out: identifiers, constants, copies, and columns that determine the class."""
-        return [name for name in self._all("drop") if name != self.target]
+        """Columns to leave out: `dropped`, identifiers, constants, copies, and columns that determine the class."""
+        return [*self.dropped, *(name for name in self._all("drop") if name != self.target)]
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -141,17 +146,10 @@ class CheckReport:
 
     def python(self) -> str:
         """Return the fixes as Python: reading, repairing the frame ``data``, and the options of the estimator."""
-        options = self._read_options()
         lines = self._all("lines")
         if not (self._all("missing") or lines or self.drop or self.rules or self._decimal()):
             return ""
-        written = "".join(f", {name}={value!r}" for name, value in options.items())
-        source = self.source[0] if self.source else "data.csv"
-        reader = "read_parquet" if source.endswith((".parquet", ".pq")) else "read_csv"
-        head = f"data = pd.{reader}({source!r}{written if reader == 'read_csv' else ''})"
-        if not self.source:
-            head = f"data = X.assign(**{{{self.target!r}: y}})" if self.target else "data = X.copy()"
-        code = ["import bnplug", "import pandas as pd", "", head, *lines]
+        code = ["import bnplug", "import pandas as pd", "", f"data = {self._read()}", *lines]
         if self.target is None:
             return "\n".join([*code, f"data = data.drop(columns={self.drop!r})"] if self.drop else code)
         leaks = [f.column for f in self.findings if f.kind == "leak" and f.fix.drop]
@@ -165,6 +163,18 @@ class CheckReport:
             ]
         )
 
+    def _read(self) -> str:
+        """Return the expression that reads the data."""
+        if not self.source:
+            return f"X.assign(**{{{self.target!r}: y}})" if self.target else "X.copy()"
+        options = "".join(f", {name}={value!r}" for name, value in self._read_options().items())
+        is_parquet = self.source[0].endswith((".parquet", ".pq"))
+        reader, options = ("pd.read_parquet", "") if is_parquet else ("pd.read_csv", options)
+        if len(self.source) > 1:
+            return f"pd.concat([{reader}(path{options}) for path in {list(self.source)!r}], ignore_index=True)"
+        name = "data.csv" if self.source == ("-",) else self.source[0]
+        return f"{reader}({name!r}{options})"
+
     def _decimal(self) -> bool:
         return any(finding.fix.decimal for finding in self.findings)
 
@@ -174,9 +184,8 @@ class CheckReport:
             options["sep"] = self.csv["sep"]
         if self.csv.get("encoding"):
             options["encoding"] = self.csv["encoding"]
-        missing = [*self.csv.get("missing", ()), *self.missing]
-        if missing:
-            options["na_values"] = missing
+        # pandas would read words such as None as missing, too.
+        options |= {"keep_default_na": False, "na_values": ["", *self.csv.get("missing", ()), *self.missing]}
         if self._decimal() or self.csv.get("decimal", ".") == ",":
             options["decimal"] = ","
         return options
@@ -185,9 +194,11 @@ class CheckReport:
         """Return the fixes as options of ``bnplug fit``; empty if there is nothing that options can repair."""
         if not self.source or not self.target or not (self.missing or self.drop or self.rules or self._decimal()):
             return ""
-        options = self._read_options()
-        words = ["bnplug", "fit", *(self.source or ("data.csv",)), "--target", self.target]
-        for text in options.get("na_values", ()):
+        # Files that the lines for Python have repaired are read without options.
+        repaired = bool(self._all("lines"))
+        options = {} if repaired else self._read_options()
+        words = ["bnplug", "fit", *([_REPAIRED] if repaired else self.source), "--target", self.target]
+        for text in options.get("na_values", [""])[1:]:
             words += ["--na", text]
         if "decimal" in options:
             words += ["--decimal", ","]
@@ -201,5 +212,5 @@ class CheckReport:
             words += ["--missing", f"{name}={policy}"]
         if "min_frequency" in self.rules:
             words += ["--set", f"min_frequency={self.rules['min_frequency']}"]
-        note = "# First run the lines for Python, and write the frame to a file.\n" if self._all("lines") else ""
+        note = f"# First run the lines for Python, then: data.to_csv({_REPAIRED!r}, index=False)\n" if repaired else ""
         return note + shlex.join([*words, "-o", "model"])

@@ -141,6 +141,13 @@ def test_at_most_one_report_in_twenty_raises_an_alarm_without_drift():
     assert n_alarms <= 4
 
 
+def test_predictions_that_are_all_correct_raise_no_alarm():
+    (X, y), (later, later_y) = rows(900, 12), rows(340, 13)
+    with pytest.warns(bnplug.errors.TargetLeakageWarning):
+        trained = BayesianNetworkClassifier("nb", calibrate="evidence").fit(X.assign(copy=y), y)
+    assert not drift(trained, later.assign(copy=later_y), later_y).alarm
+
+
 def test_pages_and_commands(model, tmp_path):
     model.save(tmp_path / "model")
     X, y = rows(1000, 10, dependence=0.3)

@@ -46,7 +46,7 @@ COLUMNS = {
         "leak",
         with_rows(np.where(Y == "ill", "a", "b"), range(3), "a"),
         "medium",
-        "% of 400 rows are classified correctly",
+        "% of 400 rows correctly",
     ),
     "constant": ("constant", ["x"] * N, "low", "always 'x'"),
     "empty": ("constant", [None] * N, "low", "no value at all"),
@@ -74,6 +74,8 @@ COLUMNS = {
     "-1": ("sentinel", with_rows(NUMBERS, range(6), -1), "medium", "-1 (6 rows)"),
     "0": ("sentinel", with_rows(NUMBERS + 40, range(6), 0), "medium", "0 (6 rows)"),
     "99": ("sentinel", with_rows(RNG.integers(18, 71, N), range(6), 99), "medium", "99 (6 rows)"),
+    "-9 beside codes": ("sentinel", with_rows(RNG.integers(1, 4, N), range(6), -9), "medium", "-9 (6 rows); all other"),
+    "99 beside codes": ("sentinel", with_rows(RNG.integers(1, 4, N), range(6), 99), "medium", "99 (6 rows); all other"),
     "rare": ("rare-states", with_rows(WORDS, range(2), "yew"), "low", "'yew' (2 rows)"),
     "missing": (
         "missing-by-class",
@@ -114,6 +116,11 @@ def test_copies_of_numbers_are_found_in_other_units_and_with_noise():
     X = pd.DataFrame({"a": NUMBERS, "b": NUMBERS * 2.2 + 1, "c": RNG.permutation(NUMBERS), "d": np.exp(NUMBERS / 10)})
     pairs = {finding.columns for finding in check(X, Y).findings if finding.kind == "copy"}
     assert pairs == {("a", "b"), ("a", "d")}
+
+
+@pytest.mark.parametrize("codes", [[-1, 0, 1], [-9, 0, 9], [1, 2, 9], [10, 50, 99], [0, 99]])
+def test_codes_are_no_sentinels(codes):
+    assert check(pd.DataFrame({"a": RNG.choice(codes, N), "b": NUMBERS}), Y).findings == ()
 
 
 def test_columns_without_equal_values_are_no_codes_of_each_other():
@@ -251,10 +258,24 @@ def test_options_fit_the_command_line(tmp_path):
     written = f"bnplug fit {file} --target y --na '?' --decimal , --sep ';' --drop row -o model"
     assert report.command_line() == written
     assert "pd.read_csv(" in report.python()
-    assert "sep=';', na_values=['?'], decimal=','" in report.python()
+    assert "sep=';', keep_default_na=False, na_values=['', '?'], decimal=','" in report.python()
     done = CliRunner().invoke(cli, ["fit", str(file), *written.replace("'", "").split()[3:-1], str(tmp_path / "model")])
     assert done.exit_code == 0, done.output
     assert bnplug.load(tmp_path / "model").encoder_.numeric == ("x",)
+
+
+def test_lines_read_all_files_and_keep_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    numbers = RNG.permutation(N) / 8
+    rows = pd.DataFrame({"x": [f"{x} mg" for x in numbers], "y": np.where(Y == "ill", "None", "well")})
+    rows[:150].to_csv("a.csv", index=False)
+    rows[150:].to_csv("b.csv", index=False)
+    report, names = check(["a.csv", "b.csv"], "y"), {}
+    exec(report.python().partition("model = ")[0], names)
+    assert names["y"].tolist() == rows["y"].tolist()
+    assert names["X"]["x"].tolist() == numbers.tolist()
+    report = check(["a.csv", "b.csv"], "y", drop=["x"])
+    assert (report.n_columns, report.drop) == (1, ["x"])
 
 
 def test_pages_and_models_contain_no_rows(tmp_path):
@@ -311,13 +332,27 @@ class TestCommand:
         assert json.loads(self.run(rows, "--target", "y", "--json").stdout)["findings"][0]["kind"] == "missing-marker"
         assert json.loads(self.run(rows, "--target", "y", "--json", "--na", "?").stdout)["findings"] == []
 
-    def test_its_exit_code_is_3_from_a_severity_on(self, rows):
+    def test_it_takes_standard_input_and_omits_columns(self, rows):
+        arguments = ["check", "-", "--target", "y", "--drop", "w"]
+        done = CliRunner().invoke(cli, arguments, input=rows.read_bytes())
+        assert done.stdout.startswith(f"{N} rows, 2 columns: ")
+        assert done.stdout.endswith("bnplug fit repaired.csv --target y --drop w -o model\n")
+        done = CliRunner().invoke(cli, arguments[:-2], input=rows.read_bytes())
+        assert done.stdout.endswith("bnplug fit - --target y --na '?' -o model\n")
+        assert "standard input: " in CliRunner().invoke(cli, arguments, input=b"w;y\n1;2\n").stderr
+        assert "Did you mean 'w'?" in self.run(rows, "--target", "y", "--drop", "W").stderr
+
+    def test_its_exit_code_is_3_from_a_severity_on(self, rows, monkeypatch):
+        monkeypatch.setattr(sys, "argv", ["bnplug", "check", str(rows), "--target", "y", "--fail-on", "high"])
+        with pytest.raises(SystemExit) as exit_code:
+            bnplug.cli.main()
+        assert exit_code.value.code == 3
         assert self.run(rows, "--target", "y", "--fail-on", "medium").exit_code == 3
         assert self.run(rows, "--target", "y", "--na", "?", "--fail-on", "low").exit_code == 0
 
     def test_it_suggests_the_separator_and_the_column(self, rows, tmp_path):
         (tmp_path / "s.csv").write_text(rows.read_text().replace(",", ";"))
-        assert """pass csv={"sep": ';'} (--sep ";")""" in self.run(tmp_path / "s.csv", "--target", "y").stderr
+        assert """--sep ";", in Python csv={"sep": ";"}""" in self.run(tmp_path / "s.csv", "--target", "y").stderr
         assert "Did you mean 'y'?" in self.run(rows, "--target", "Y").stderr
         assert "there is no such file" in self.run(tmp_path / "none.csv").stderr
 
