@@ -3,10 +3,11 @@
 Protocol. 5,000 rows are drawn from each of alarm, insurance, hailfinder, hepar2 and win95pts (the files that pgmpy
 installs), and columns with a single state are dropped. Every method runs in its own process on the same rows, with one
 thread and its defaults; searches maximize BIC (`mdl`). Kernels are compiled, and libraries imported, before the clock
-starts; the time is the processor time of learning, including a library's own reading of the frame. A process that has
-used LIMIT seconds of processor time is ended and listed as "> LIMIT". The structural Hamming distance (SHD) counts the
-pairs of variables whose edge differs between the learned CPDAG and that of the true graph. `exact` and pgmpy's
-exhaustive search learn from the first five variables of alarm, beside each other's score instead of the SHD.
+starts; the time is the processor time of learning, including a library's own reading of the frame. What takes less than
+a second is done twice, and the second time counts. A process that has used LIMIT seconds of processor time is ended and
+listed as "> LIMIT". The structural Hamming distance (SHD) counts the pairs of variables whose edge differs between the
+learned CPDAG and that of the true graph. `exact` and pgmpy's exhaustive search learn from the first five variables of
+alarm.
 
 Wanted: each method takes at most 1/20 of the time of pgmpy's counterpart, on average less than pyAgrum's counterpart,
 and its SHD is on average no worse. The counterparts are listed in COUNTERPARTS. pyAgrum 3.3 has no 3off2; MIIC is its
@@ -65,11 +66,10 @@ def with_pgmpy(name, **parameters):
 
         estimator = getattr(estimators, name)
         # pgmpy's estimators take the options of `estimate`, some of them the score in the constructor.
-        made = {"scoring_method": parameters.pop("constructed")} if "constructed" in parameters else {}
-        if isinstance(made.get("scoring_method"), str):
-            made["scoring_method"] = estimators.BIC(frame)
+        options = {key: value for key, value in parameters.items() if key != "constructed"}
+        made = {"scoring_method": estimators.BIC(frame)} if "constructed" in parameters else {}
         started = time.process_time()
-        found = estimator(frame, **made).estimate(**parameters)
+        found = estimator(frame, **made).estimate(**options)
         seconds = time.process_time() - started
         if hasattr(found, "undirected_edges"):
             return seconds, PartialGraph(list(frame), found.directed_edges, found.undirected_edges)
@@ -131,7 +131,7 @@ METHODS = {
 #: On some of the variables of a network only.
 SMALL_METHODS = {
     "exact": with_bnplug("exact"),
-    "pgmpy ExhaustiveSearch": with_pgmpy("ExhaustiveSearch", constructed="bic-d"),
+    "pgmpy ExhaustiveSearch": with_pgmpy("ExhaustiveSearch", constructed=True),
 }
 #: Which methods of others each of ours is compared with.
 COUNTERPARTS = {
@@ -192,6 +192,8 @@ def _send_result(sender, learn, frame, truth, limit):
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     try:
         seconds, pdag = learn(frame)
+        if seconds < 1:
+            seconds, pdag = learn(frame)
         sender.send({"seconds": seconds, "shd": shd(pdag, truth)})
     except Exception as error:  # the message is printed at the end
         sender.send({"seconds": None, "shd": None, "error": f"{type(error).__name__}: {error}"})
