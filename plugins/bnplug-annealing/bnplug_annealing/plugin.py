@@ -29,6 +29,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         stochastic=True,
         constraints=True,
         needs_score=True,
+        needs_target=False,
     )
 
 
