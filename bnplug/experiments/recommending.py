@@ -108,7 +108,7 @@ def recommend(
     candidates : sequence of str
         Names and expressions for :func:`make_classifier`, from the simplest to the most complex. ``"default"`` is
         ``BayesianNetworkClassifier()``, and ``"naive Bayes"`` the same with the structure `nb`. By default, these two,
-        ``"TAN-LOO"`` and ``"mixture"``; what is not installed is omitted.
+        ``"TAN-LOO"`` and ``"mixture"``, without those that are not installed.
     cv : int or splitter
         The number of stratified folds, or a splitter of scikit-learn without groups, for which rows are not omitted to
         save time. Rows without a class, and rows that are the only ones of their class, are training rows in all folds.
@@ -164,7 +164,7 @@ def _entries(names: Sequence[str], params: dict[str, Any], common: dict[str, Any
         raise ValueError(f"candidates={names!r} is not a list of names, such as {list(_CANDIDATES)}")
     chosen = [name for name in _CHOSEN if name in params]
     if chosen:
-        hint = "leave them out, or write compositions as candidates, such as 'kdb(k=1)+backoff'"
+        hint = "omit them, or list compositions as candidates, such as candidates=['kdb(k=1)+backoff']"
         raise TypeError(f"{', '.join(chosen)}: recommend chooses them; {hint}")
     check_parameters("a candidate", BayesianNetworkClassifier, params)
     entries = []
@@ -329,8 +329,9 @@ class _Trials:
     def cross_validate(self, entries: list[_Candidate], fallback: _Candidate, splits: Sequence[Split]) -> None:
         """Measure the candidates on one fold after the other, as long as time is left for the final fit.
 
-        A candidate for which it is not is omitted, unless all have been measured on a few folds.
+        A candidate that cannot finish in time is omitted, unless all have been measured on a few folds.
         """
+        self.n_folds = len(splits)
         for number, (train, test) in enumerate(splits):
             for entry in entries:
                 if entry.reason:
@@ -399,8 +400,11 @@ def _reasons(
         choice = f"Chosen: {chosen.name}, which was fitted on all rows."
     omitted = [f"{entry.name} ({entry.reason})" for entry in entries if entry.reason]
     notes = [f"Not compared: {'; '.join(omitted)}." if omitted else "All candidates were compared on all rows."]
-    if 0 < n_rows < trials.n_rows:
-        notes = [*notes[: len(omitted)], f"Compared on {n_rows:,} of {trials.n_rows:,} rows to save time."]
+    n_folds = table["n_folds"].iloc[0]
+    parts = [f"{n_rows:,} of {trials.n_rows:,} rows"] if 0 < n_rows < trials.n_rows else []
+    parts += [f"{n_folds} of {trials.n_folds} folds"] if 0 < n_folds < trials.n_folds else []
+    if parts:
+        notes = [*notes[: len(omitted)], f"Compared on {' and '.join(parts)} to save time."]
     if trials.time_limit is not None:
         notes.append(f"{trials.spent:.0f} of {trials.time_limit:.0f} s were used.")
     return [scores, choice, " ".join(notes)]

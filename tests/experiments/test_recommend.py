@@ -131,6 +131,15 @@ def test_rows_are_omitted_before_candidates_are(capsys):
     assert f"Compared on {n_rows:,} of 40,000 rows to save time." in capsys.readouterr().out
 
 
+def test_the_reasons_count_the_folds_that_were_omitted(capsys):
+    X, y = rows(3000)
+    model = bnplug.recommend(X, y, 160, candidates=[name(0.6, per_row=0.001), name(0.9, per_row=0.01)])
+    n_folds = model.recommendation_["n_folds"].iloc[0]
+    assert model.sure == 0.9
+    assert 3 <= n_folds < 5
+    assert f"Compared on {n_folds} of 5 folds to save time." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("limit", [0.001, 1, 10, 40])
 def test_something_is_fitted_however_short_the_time(limit, capsys):
     X, y = rows(3000)
