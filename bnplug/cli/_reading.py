@@ -382,7 +382,7 @@ def check_able(model: Any, path: Path, *abilities: str) -> Any:
     """Return the model; raise a ``ValueError`` unless it is a network or has all of these attributes."""
     able = bool(abilities) and all(hasattr(model, name) for name in abilities)
     if not able and not isinstance(model, bnplug.BayesianNetworkClassifier):
-        raise ValueError(f"{path}: {described(model)}, which is no Bayesian network; predict and evaluate take it")
+        raise ValueError(f"{path}: {described(model)}, which is not a Bayesian network; use predict or evaluate")
     return model
 
 

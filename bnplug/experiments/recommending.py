@@ -108,7 +108,7 @@ def recommend(
     candidates : sequence of str
         Names and expressions for :func:`make_classifier`, from the simplest to the most complex. ``"default"`` is
         ``BayesianNetworkClassifier()``, and ``"naive Bayes"`` the same with the structure `nb`. By default, these two,
-        ``"TAN-LOO"`` and ``"mixture"``; what is not installed is omitted.
+        ``"TAN-LOO"`` and ``"mixture"``, without those that are not installed.
     cv : int or splitter
         The number of stratified folds, or a splitter of scikit-learn without groups, for which rows are not omitted to
         save time. Rows without a class, and rows that are the only ones of their class, are training rows in all folds.
@@ -164,7 +164,7 @@ def _entries(names: Sequence[str], params: dict[str, Any], common: dict[str, Any
         raise ValueError(f"candidates={names!r} is not a list of names, such as {list(_CANDIDATES)}")
     chosen = [name for name in _CHOSEN if name in params]
     if chosen:
-        hint = "leave them out, or write compositions as candidates, such as 'kdb(k=1)+backoff'"
+        hint = "omit them, or list compositions as candidates, such as candidates=['kdb(k=1)+backoff']"
         raise TypeError(f"{', '.join(chosen)}: recommend chooses them; {hint}")
     check_parameters("a candidate", BayesianNetworkClassifier, params)
     entries = []
@@ -221,13 +221,15 @@ class _Trials:
         scorer: tuple[str, bool, Callable[..., float]],
         params: dict[str, Any],
     ) -> None:
-        if time_limit is not None and not time_limit > 0:
+        if time_limit is not None and not (isinstance(time_limit, int | float | np.number) and time_limit > 0):
             raise ValueError(f"time_limit={time_limit!r} is not a positive number of seconds or None")
         self.started, self.time_limit, self.seed = time.monotonic(), time_limit, random_state
         self.measure, self.higher_is_better, self.score = scorer
         self.X, self.y = to_frame(X, "X"), label_array(y)
         if len(self.X) != len(self.y):
             raise ValueError(f"X has {len(self.X)} rows and y has {len(self.y)}")
+        if len(self.X) == 0:
+            raise ValueError("X has no rows")
         self.n_rows = len(self.y)
         self.weights = None if sample_weight is None else row_weights(sample_weight, self.n_rows)
         of_rows = {name: params[name] for name in ("missing", "unlabeled") if name in params}
@@ -323,14 +325,15 @@ class _Trials:
             others = [entry for entry in compared if entry is not fallback]
             slowest = max(others, key=lambda entry: entry.expected(self.n_rows))
             seconds = fewest * slowest.expected(part) + slowest.expected(self.n_rows)
-            slowest.reason = f"comparing and fitting it takes about {seconds:.0f} s"
+            slowest.reason = f"comparing and fitting it takes about {seconds:.{int(seconds < 10)}f} s"
         return 0
 
     def cross_validate(self, entries: list[_Candidate], fallback: _Candidate, splits: Sequence[Split]) -> None:
         """Measure the candidates on one fold after the other, as long as time is left for the final fit.
 
-        A candidate for which it is not is omitted, unless all have been measured on a few folds.
+        A candidate that cannot finish in time is omitted, unless all have been measured on a few folds.
         """
+        self.n_folds = len(splits)
         for number, (train, test) in enumerate(splits):
             for entry in entries:
                 if entry.reason:
@@ -398,9 +401,15 @@ def _reasons(
         scores = "No two candidates were compared."
         choice = f"Chosen: {chosen.name}, which was fitted on all rows."
     omitted = [f"{entry.name} ({entry.reason})" for entry in entries if entry.reason]
-    notes = [f"Not compared: {'; '.join(omitted)}." if omitted else "All candidates were compared on all rows."]
-    if 0 < n_rows < trials.n_rows:
-        notes = [*notes[: len(omitted)], f"Compared on {n_rows:,} of {trials.n_rows:,} rows to save time."]
+    everything = "All candidates were compared on all rows."
+    if len(measured) <= 1:
+        everything = "A comparison needs two candidates, two rows of a class, and time for a fold."
+    notes = [f"Not compared: {'; '.join(omitted)}." if omitted else everything]
+    n_folds = table["n_folds"].iloc[0]
+    parts = [f"{n_rows:,} of {trials.n_rows:,} rows"] if 0 < n_rows < trials.n_rows else []
+    parts += [f"{n_folds} of {trials.n_folds} folds"] if 0 < n_folds < trials.n_folds else []
+    if parts:
+        notes = [*notes[: len(omitted)], f"Compared on {' and '.join(parts)} to save time."]
     if trials.time_limit is not None:
-        notes.append(f"{trials.spent:.0f} of {trials.time_limit:.0f} s were used.")
+        notes.append(f"{trials.spent:.0f} of {trials.time_limit:g} s were used.")
     return [scores, choice, " ".join(notes)]

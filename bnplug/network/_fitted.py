@@ -129,8 +129,8 @@ class FittedNetwork(Composite):
         """Warn if answers for rows with missing features depend on how the parameters were learned."""
         if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
             warn_outside(
-                "features are missing, and these discriminative parameters are no Bayesian network, since the "
-                "structure is not C1: what they say where features are missing depends on how they were learned",
+                "some features are missing, and these discriminative parameters do not define a Bayesian network, "
+                "because the structure is not C1: predictions for these rows depend on how the parameters were learned",
                 MissingFeatureWarning,
             )
 

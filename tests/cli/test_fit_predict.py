@@ -138,7 +138,7 @@ def test_a_plugins_classifier_is_fitted_saved_and_asked(files, tmp_path):
     commands = [["show", folder, "--plot", tmp_path / "a.png"], ["export", folder, tmp_path / "a.bif"]]
     for command in (*commands, *([name, folder, "-o", tmp_path / "a.html"] for name in ("report", "explore"))):
         error = run(*command, code=1).stderr
-        assert "which is no Bayesian network; predict and evaluate take it" in error
+        assert "which is not a Bayesian network; use predict or evaluate" in error
         assert len(error.splitlines()) == 1
 
 

@@ -131,6 +131,29 @@ def test_rows_are_omitted_before_candidates_are(capsys):
     assert f"Compared on {n_rows:,} of 40,000 rows to save time." in capsys.readouterr().out
 
 
+def test_the_reasons_count_the_folds_that_were_omitted(capsys):
+    X, y = rows(3000)
+    model = bnplug.recommend(X, y, 160, candidates=[name(0.6, per_row=0.001), name(0.9, per_row=0.01)])
+    n_folds = model.recommendation_["n_folds"].iloc[0]
+    assert model.sure == 0.9
+    assert 3 <= n_folds < 5
+    assert f"Compared on {n_folds} of 5 folds to save time." in capsys.readouterr().out
+
+
+def test_a_single_candidate_is_not_said_to_be_compared(capsys):
+    bnplug.recommend(*rows(), None, candidates=[name(0.6)])
+    assert "were compared on all rows" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "limit", "message"), [(0, 60, "X has no rows"), (200, "1 h", "is not a positive number of seconds")]
+)
+def test_bad_input_is_refused(n_rows, limit, message):
+    X, y = rows()
+    with pytest.raises(ValueError, match=message):
+        bnplug.recommend(X[:n_rows], y[:n_rows], limit)
+
+
 @pytest.mark.parametrize("limit", [0.001, 1, 10, 40])
 def test_something_is_fitted_however_short_the_time(limit, capsys):
     X, y = rows(3000)

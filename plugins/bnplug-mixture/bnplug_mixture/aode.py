@@ -131,11 +131,11 @@ class AODE(AveragedNetworks):
         (self.naive_,) = networks["naive"]
         everyone = [*self.members_, self.naive_]
         # Factors that are the same for all classes matter here, and other engines may omit them.
-        self._compiled = [Marginalizer(own.tables_, own.target_, own.max_clique_size) for own in everyone]
+        self._compiled = [Marginalizer(model.tables_, model.target_, model.max_clique_size) for model in everyone]
         return self
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return what fitting found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
+        """Return the results of fitting for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         state, arrays = super().saved_state()
         return state, arrays | {f"{_FREQUENT}/{i}": states for i, states in enumerate(self.frequent_)}
 

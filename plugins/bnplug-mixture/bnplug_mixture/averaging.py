@@ -164,7 +164,7 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         save(self, path)
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return what fitting found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
+        """Return the results of fitting for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         check_is_fitted(self)
         states: dict[str, Any] = {}
         arrays: dict[str, npt.NDArray[Any]] = {}
@@ -268,7 +268,7 @@ def evidence_of_row(evidence: Any) -> dict[str, Any]:
     """Return evidence about one row as a dict; a ``TypeError`` for anything else, such as a frame."""
     if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
         raise TypeError(
-            f"evidence must be a dict or a series of names to values, for one row; got a {type(evidence).__name__}. "
-            "For a frame, query row by row, or use predict_proba for the class"
+            "evidence must be a dict or a series that maps names to values, for one row; "
+            f"got a {type(evidence).__name__}. For a frame, query row by row, or use predict_proba for the class"
         )
     return {} if evidence is None else dict(evidence)

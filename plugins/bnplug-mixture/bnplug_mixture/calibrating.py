@@ -83,8 +83,8 @@ def held_out(
     train, test = split_rows(labels, _FOLDS, random)[0]
     part, rest = rows.take(train), rows.take(test)
     try:
-        own, other = (_refitted(network, part) for network in (member, twin))
-        parts = [_answers(own, other, rest, codes) for codes in _hidden(rest, random)]
+        refitted, refitted_twin = (_refitted(network, part) for network in (member, twin))
+        parts = [_answers(refitted, refitted_twin, rest, codes) for codes in _hidden(rest, random)]
     except ValueError:
         return None
     return HeldOutRows(*map(np.concatenate, zip(*parts, strict=True)))
@@ -102,12 +102,12 @@ def _answers(
     member: BayesianNetworkClassifier, twin: BayesianNetworkClassifier, rest: Table, codes: CodeArray
 ) -> HeldOutRows:
     """Return the answers of both networks to rows with hidden features."""
-    own, other = (network.engine_.compile(network.tables_, network.target_) for network in (member, twin))
+    of_member, of_twin = (network.engine_.compile(network.tables_, network.target_) for network in (member, twin))
     blanket = np.array([rest.index(name) for name in blanket_of(twin.tables_)], dtype=np.int64)
     return HeldOutRows(
-        posterior(predictive_log_joint(own, codes, 1)),
-        other.log_joint(codes, n_jobs=1),
-        np.tile(nothing_known(other, twin.tables_), (rest.n_rows, 1)),
+        posterior(predictive_log_joint(of_member, codes, 1)),
+        of_twin.log_joint(codes, n_jobs=1),
+        np.tile(nothing_known(of_twin, twin.tables_), (rest.n_rows, 1)),
         known_share(codes, blanket),
         rest.column(rest.target_index).astype(np.int64),
         np.ones(rest.n_rows) if rest.weights is None else rest.weights,

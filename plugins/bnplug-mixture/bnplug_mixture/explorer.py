@@ -59,7 +59,7 @@ def _average(
         "variables": variables,
         "networks": [
             {
-                # Members have views of their own, after that of the average; only the data of twins are here.
+                # Members have separate views, after that of the average; only the data of twins are here.
                 "data": number + 1 if number < n_members else _without_picture(pages[number]),
                 "places": [part.names.index(name) for name in names],
                 "cells": {v: _cells(numeric[name], network) for v, name in enumerate(names) if name in numeric},
@@ -80,7 +80,7 @@ def _without_picture(page: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _groups(intervals: Intervals) -> IntArray:
-    """Return the state on the page that contains each interval; a state "missing" is a group of its own."""
+    """Return the state on the page that contains each interval; the state "missing" is a separate group."""
     middle = intervals.shares.cumsum() - intervals.shares / 2
     groups = np.unique(np.minimum((middle * _GROUPS).astype(np.int64), _GROUPS - 1), return_inverse=True)[1]
     extra = len(intervals.labels) - len(groups)

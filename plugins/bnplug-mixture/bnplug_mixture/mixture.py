@@ -281,7 +281,7 @@ class NetworkMixture(MixtureQuestions):
         return self._posterior(X)
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return what fitting found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
+        """Return the results of fitting for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         networks, arrays = super().saved_state()
         # JSON has no infinite numbers, and an infinite strength may be chosen.
         chosen = np.array(list(self.chosen_.values()), dtype=np.float64)

@@ -5,6 +5,7 @@ The page needs neither a network connection nor a script. The same model and dat
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import bnplug
+from bnplug.errors import MissingFeatureWarning
 from bnplug.files import write_atomically
 from bnplug.html import Cell, contents, number, render
 from bnplug.show.evaluation import evaluate_probabilities
@@ -120,10 +122,10 @@ def _information(model: AveragedNetworks) -> dict[str, float]:
         return {}
     try:
         with quietly():
-            found = ask(_rows_like(model, _nothing_known(model)))
+            ranked = ask(_rows_like(model, _nothing_known(model)))
     except ValueError:
         return {}
-    return dict(zip(found["feature"], found["information"], strict=True))
+    return dict(zip(ranked["feature"], ranked["information"], strict=True))
 
 
 def _states(model: AveragedNetworks, name: str) -> list[object]:
@@ -163,7 +165,7 @@ def _members(model: AveragedNetworks, X: Any, y: Any) -> dict[str, Any]:
     rows = []
     for position, member in enumerate(model.members_):
         bins = [len(member.schema_.states[name]) for name in member.encoder_.numeric]
-        accuracy = [number(member.score(X, y))] if known else []
+        accuracy = [_accuracy(member, X, y)] if known else []
         rows.append(
             [
                 position,
@@ -177,6 +179,13 @@ def _members(model: AveragedNetworks, X: Any, y: Any) -> dict[str, Any]:
         )
     head = ["", "structure", "parameters", "bins of a number", "edges", "free parameters", *(["accuracy"] * known)]
     return {"head": head, "rows": rows}
+
+
+def _accuracy(member: bnplug.BayesianNetworkClassifier, X: Any, y: Any) -> str:
+    with warnings.catch_warnings():
+        # The mixture does not answer rows with missing features by a member alone.
+        warnings.simplefilter("ignore", MissingFeatureWarning)
+        return number(member.score(X, y))
 
 
 def _drawn(model: AveragedNetworks) -> dict[str, Any] | None:

@@ -159,7 +159,7 @@ class MixtureQuestions(AveragedNetworks):
             rows = np.flatnonzero(unknown[:, column])
             if len(rows):
                 values[rows, column] = _information(
-                    self._joint(name, [np.ascontiguousarray(own[:, rows]) for own in codes])
+                    self._joint(name, [np.ascontiguousarray(matrix[:, rows]) for matrix in codes])
                 )
         # A row is impossible for all of its features, or for none.
         values[np.isnan(np.where(unknown, values, 0.0)).any(axis=1)] = np.nan
@@ -228,12 +228,12 @@ class MixtureQuestions(AveragedNetworks):
         answers, refused = [], None
         for network in networks:
             try:
-                found = network.query(names, evidence)
+                joint = network.query(names, evidence)
             except ValueError as error:
                 refused = error
                 continue
             shape = [len(network.schema_.states[name]) for name in names]
-            answer = found["probability"].to_numpy().reshape(-1, *shape)
+            answer = joint["probability"].to_numpy().reshape(-1, *shape)
             for axis, name in enumerate(names):
                 if name in self.encoder_.numeric:
                     answer = self.intervals(name).spread(answer, network, axis + 1)
@@ -300,19 +300,19 @@ class MixtureQuestions(AveragedNetworks):
 
     def _alone(self, network: BayesianNetworkClassifier, evidence: Mapping[str, Any]) -> list[float]:
         """Return the probability of each finding in a network: of a number, that of its interval."""
-        found = []
+        probabilities = []
         for name, value in evidence.items():
             if isinstance(value, Mapping):
                 prior = network.query(name)
-                found.append(float(sum(prior["probability"] * [value[state] for state in prior[name]])))
+                probabilities.append(float(sum(prior["probability"] * [value[state] for state in prior[name]])))
                 continue
             for part, code in network.encoder_.encode_evidence({name: value}, network.schema_).items():
                 probability = network.query(part)["probability"].iloc[code]
                 if part in self.encoder_.numeric and isinstance(value, float | int):
                     intervals = self.intervals(part)
                     probability *= intervals.shares_of(network)[np.searchsorted(intervals.cuts, value)]
-                found.append(float(probability))
-        return found
+                probabilities.append(float(probability))
+        return probabilities
 
     def most_probable(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Raise a ``ValueError``: averaging defines no most probable joint state."""

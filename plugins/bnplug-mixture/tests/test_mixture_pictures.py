@@ -1,6 +1,7 @@
 """How sure edges are: counted, drawn and reported."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from bnplug_mixture.edges import MOST_FEATURES, between_features, edge_frequenci
 
 import bnplug
 from bnplug.datasets import corral
+from bnplug.errors import MissingFeatureWarning
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,17 @@ def test_the_report_has_members_edges_and_performance(fitted, tmp_path):
         "What this page contains",
     ]  # fmt: skip
     assert not re.search(r"https?://|<script", page)
+
+
+def test_rows_with_missing_features_give_no_warning_about_members(tmp_path):
+    X, y = corral()
+    params = {"member__parameters": "ccbn-loo", "n_members": 1, "random_state": 0}
+    model = bnplug.make_classifier("mixture", **params).fit(X, y)
+    X = X.astype(object)
+    X.iloc[0, 0] = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingFeatureWarning)
+        model.report(tmp_path / "page.html", X, y)
 
 
 def test_names_are_text_in_the_report(tmp_path):
