@@ -51,8 +51,8 @@ class StructureMCMC(StructureLearner):
     chains : int
         The number of chains.
     tolerance : float
-        Chains agree if the probabilities of every edge differ by no more. A warning reports that they never did. With 0
-        all steps are made.
+        Chains agree if the probabilities of every edge differ by no more. If they never do, a warning is issued.
+        With 0, all steps are made.
     burn_in : float
         The share of the steps, at the beginning, that the probabilities omit.
     reversals : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -115,6 +116,8 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if is_frame(X) and hasattr(self, "feature_names_in_"):
+            if not self.support_.any():
+                warnings.warn("No features were selected: the class depends on none of them", UserWarning, stacklevel=2)
             return to_frame(X)[list(self.get_feature_names_out())]
         return super().transform(X)
 

@@ -142,6 +142,12 @@ def test_arrays_pipelines_and_grid_searches():
     assert search.fit(array, y).best_score_ > 0.8
 
 
+def test_an_empty_selection_is_reported():
+    X = pd.DataFrame({"a": ["p", "q"] * 20})
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert MarkovBlanketSelector().fit(X, ["u", "u", "v", "v"] * 10).transform(X).shape == (40, 0)
+
+
 def test_a_class_is_needed():
     with pytest.raises(ValueError, match="requires y to be passed"):
         MarkovBlanketSelector().fit(frame_of(50)[0], None)
