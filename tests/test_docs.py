@@ -262,6 +262,8 @@ def test_parameters_of_methods_that_are_named_exist():
         "target",
         "aggregate",
         "needs_finite",
+        "member__calibrate",
+        "member__parameters",
         "resamples",
         "BNPLUG_STRICT",
         "BNPLUG_DISABLE",
