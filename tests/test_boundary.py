@@ -24,7 +24,7 @@ CROSSINGS = {
     "by the front door": ("bnplug/table/coding.py", "from bnplug import LogTables", "front-door"),
     "by an attribute of it": ("bnplug/show/summary.py", "import bnplug\nx = bnplug.load", "front-door"),
     "a plugin imports another": (RMCV, "import bnplug_margin.score", "plugins"),
-    "the core imports a plugin": ("bnplug/cli/_app.py", "from bnplug_ccbn import plugin", "core"),
+    "the core imports a plugin": ("bnplug/__main__.py", "from bnplug_ccbn import plugin", "core"),
     "pgmpy in the core": ("bnplug/table/table.py", "from pgmpy.base import DAG", "pgmpy"),
     "pgmpy in a plugin": (RMCV, "import pgmpy", "pgmpy"),
     "a private module in a plugin": (RMCV, "import bnplug.gradient._rows", "public-names"),

@@ -17,12 +17,12 @@ from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.containing import contain
 from bnplug.hooks.descriptors import ClassifierMethod, Kind, component_kinds, name_and_parameters
 from bnplug.hooks.expressions import Expression
-from bnplug.io._parameters import ESTIMATORS
+from bnplug.io._parameters import _ESTIMATORS
 
 if TYPE_CHECKING:
     from bnplug.io.model_folder import SavedModel
 
-ESTIMATORS["BayesianNetworkClassifier"] = BayesianNetworkClassifier
+_ESTIMATORS["BayesianNetworkClassifier"] = BayesianNetworkClassifier
 
 
 def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
@@ -96,7 +96,7 @@ def make_classifier(name: str | Expression, /, **params: Any) -> Any:
     return BayesianNetworkClassifier(**{**parts, **params})
 
 
-def make_with_options(name: str | Expression, params: dict[str, Any]) -> Any:
+def _make_with_options(name: str | Expression, params: dict[str, Any]) -> Any:
     """Create a classifier by name; parameters that an average of networks does not have are those of its `member`."""
     try:
         return make_classifier(name, **params)

@@ -112,7 +112,7 @@ def fit_command(
     256 MiB are read in batches and need not fit into memory.
     """
     load_scikit_learn()
-    from bnplug.classifier.opening import make_with_options
+    from bnplug.classifier.opening import _make_with_options
     from bnplug.io.model_folder import check_destination
 
     if output == STANDARD:
@@ -128,7 +128,7 @@ def fit_command(
         limit = {} if time_limit is None else {"time_limit": time_limit}
         model = Auto(**params, **dict(map(_setting, settings)), **limit)
     else:
-        model = make_with_options(method, params) if method else bnplug.BayesianNetworkClassifier(**params)
+        model = _make_with_options(method, params) if method else bnplug.BayesianNetworkClassifier(**params)
         _apply(model, settings)
     files = _reading.streamed(data)
     if files is not None:

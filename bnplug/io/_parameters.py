@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
 #: Estimators that are saved by their parameters, by name. Higher layers add them.
-ESTIMATORS: dict[str, type] = {}
+_ESTIMATORS: dict[str, type] = {}
 
 # Dtypes whose bytes contain no objects.
 _PLAIN_DTYPES = "biufcU"
@@ -100,7 +100,7 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
     if method is not None:
         return _component_to_json(method, "instance", value.get_params(deep=False))
     given = getattr(value, "get_params", None)
-    if given is not None and type(value) is ESTIMATORS.get(type(value).__name__):
+    if given is not None and type(value) is _ESTIMATORS.get(type(value).__name__):
         saved = parameters_to_json(given(deep=False), component_kinds(type(value)))
         return {"is": "estimator", "name": type(value).__name__, "params": saved}
     return {"is": "unsaved", "written": one_line(repr(value))[:_WRITTEN]}
@@ -322,7 +322,7 @@ def _graph_from_json(data: Mapping[str, Any]) -> Any:
 
 
 def _estimator_from_json(data: Mapping[str, Any]) -> Any:
-    factory, params = ESTIMATORS[data["name"]], parameters_from_json(data["params"])
+    factory, params = _ESTIMATORS[data["name"]], parameters_from_json(data["params"])
     registry.check_parameters(f"the estimator {data['name']!r}", factory, params)
     return factory(**params)
 

@@ -83,7 +83,8 @@ class QueryMixin(FittedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
-        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> y = ["go", "go", "go", "stay", "stay", "go"]
+        >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, y)
         >>> model.query("class", {"sky": {"sun": 0.8, "rain": 0.2}}).round(2)
           class  probability
         0    go         0.81
@@ -123,7 +124,8 @@ class QueryMixin(FittedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
-        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> y = ["go", "go", "go", "stay", "stay", "go"]
+        >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, y)
         >>> model.query_many("class", [{"sky": "sun"}, {"sky": "rain", "wind": "no"}]).round(2)
            row class  probability
         0    0    go         0.93
@@ -155,7 +157,8 @@ class QueryMixin(FittedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3})
-        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> y = ["go", "go", "go", "stay", "stay", "go"]
+        >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, y)
         >>> round(model.probability({"sky": "rain", "class": "go"}), 3)
         0.179
         """
@@ -249,7 +252,8 @@ class QueryMixin(FittedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
-        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> y = ["go", "go", "go", "stay", "stay", "go"]
+        >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, y)
         >>> model.explanations({"sky": "rain"}, n=2).round(2)
           wind class  probability
         0   no  stay         0.58
@@ -295,7 +299,8 @@ class QueryMixin(FittedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
-        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> y = ["go", "go", "go", "stay", "stay", "go"]
+        >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, y)
         >>> model.what_next(pd.DataFrame({"sky": [None, "rain"], "wind": [None, None]})).round(3)
            row feature  information
         0    0     sky        0.197
@@ -330,7 +335,8 @@ class QueryMixin(FittedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3})
-        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> y = ["go", "go", "go", "stay", "stay", "go"]
+        >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, y)
         >>> slopes = model.sensitivity({"sky": "rain"})
         >>> slopes[slopes["target"] == "stay"].head(2).round(2)
           variable state given  parameter target  probability  derivative

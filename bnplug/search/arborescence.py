@@ -14,7 +14,9 @@ from bnplug.counts.information import INFORMATION_TIE
 from bnplug.typing import BoolArray, FloatArray
 
 
-def heaviest_tree(weight: FloatArray, allowed: BoolArray, nodes: Sequence[int], roots: Sequence[int]) -> dict[int, int]:
+def _heaviest_tree(
+    weight: FloatArray, allowed: BoolArray, nodes: Sequence[int], roots: Sequence[int]
+) -> dict[int, int]:
     """Return each node's parent in a heaviest tree over `nodes` from any of `roots`, the first that has one.
 
     ``weight[u, v]`` is what the edge from u to v adds, ``allowed[u, v]`` whether it may be in the tree. Allowed edges
@@ -100,7 +102,7 @@ def maximum_arborescence(weight: FloatArray, allowed: BoolArray, root: int) -> l
     return parent
 
 
-def reachable(edges: BoolArray, root: int) -> BoolArray:
+def _reachable(edges: BoolArray, root: int) -> BoolArray:
     """Return which nodes some path of edges leads to from `root`."""
     reached = np.zeros(len(edges), dtype=bool)
     reached[root] = True

@@ -40,7 +40,7 @@ def test_methods_are_listed_by_kind_and_flags():
         "methods", "--kind", "engine", "--that", "decomposable", code=1
     ).stderr  # fmt: skip
     assert "Did you mean 'score'?" in run("methods", "--kind", "scor", code=1).stderr
-    nothing = run("methods", "--kind", "structure", "--that", "needs-decomposable")
+    nothing = run("methods", "--kind", "engine", "--that", "not-exact", "--that", "not-stochastic")
     assert (nothing.stdout, nothing.stderr) == ("", "no installed method matches --kind and --that\n")
     message = "'hill-climb' is a structure learner, but does not match --kind and --that"
     assert message in run("methods", "hill-climb", "--that", "needs-target", code=1).stderr

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import bnplug
 import bnplug.sources._streaming as streaming
+from bnplug.classifier import opening
 from bnplug.cli import _reading
 from bnplug.cli._reading import streamed
 
@@ -107,7 +108,7 @@ class A2deClassifier(BaseEstimator, ClassifierMixin):
 
 
 def test_a_classifier_of_one_file_says_how_many_were_given(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(bnplug, "make_classifier", lambda name, **params: A2deClassifier())
+    monkeypatch.setattr(opening, "make_classifier", lambda name, **params: A2deClassifier())
     parts = sorted(folder.glob("part-*.csv"))[:2]
     said = run("fit", *parts, "--target", "y", "--method", "a2de", "-o", tmp_path / "m", code=1).stderr
     assert said.startswith(

@@ -32,4 +32,4 @@ def test_nothing_else_imports_it():
 
 
 def test_its_names():
-    assert sorted(dask.__all__) == ["DaskBayesianNetworkClassifier", "DaskStore"]
+    assert sorted(dask.__all__) == ["DaskBayesianNetworkClassifier", "DaskClassifier", "DaskStore"]

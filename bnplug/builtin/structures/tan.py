@@ -8,7 +8,7 @@ import numpy as np
 
 from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
 from bnplug.counts.information import INFORMATION_TIE, by_falling, first_largest
-from bnplug.search.arborescence import heaviest_tree, reachable
+from bnplug.search.arborescence import _heaviest_tree, _reachable
 from bnplug.search.constraints import Constraints
 from bnplug.structure import Structure
 from bnplug.table.table import Table
@@ -46,7 +46,7 @@ class TreeAugmentedNaiveBayes(AugmentedNaiveBayes):
         if edges is None:
             tree = _spanning_tree(between, table.features, first_largest(to_class, roots))
         else:
-            tree = heaviest_tree(between, edges, table.features, by_falling(to_class, roots))
+            tree = _heaviest_tree(between, edges, table.features, by_falling(to_class, roots))
         for v, other in tree.items():
             if self.correction is None or between[v, other] > 0:
                 parents[v] = sorted({*parents[v], other})
@@ -82,7 +82,7 @@ def _possible_edges(constraints: Constraints) -> BoolArray:
 def _possible_roots(constraints: Constraints, edges: BoolArray, wanted: list[int]) -> list[int]:
     """Return which features some tree of these edges can have at its root; a ``ValueError`` if there is none."""
     table = constraints.table
-    reached = {v: reachable(edges, v)[table.features] for v in wanted}
+    reached = {v: _reachable(edges, v)[table.features] for v in wanted}
     required = {v: _required_features(constraints, v) for v in wanted}
     roots = [v for v in wanted if reached[v].all() and not required[v]]
     if not roots:

@@ -152,7 +152,7 @@ def drift(model: BayesianNetworkClassifier, X_new: Any, y_new: Any = None, *, le
     >>> rng = np.random.default_rng(0)
     >>> sky = rng.choice(["sun", "rain"], 1000)
     >>> wet = np.where(rng.random(1000) < 0.9, sky == "rain", sky == "sun")
-    >>> model = BayesianNetworkClassifier("nb").fit(pd.DataFrame({"wet": wet}), sky)
+    >>> model = BayesianNetworkClassifier("nb", calibrate=None).fit(pd.DataFrame({"wet": wet}), sky)
     >>> later = pd.DataFrame({"wet": rng.permutation(wet)})
     >>> report = drift(model, later, sky)
     >>> report.alarms[["kind", "name", "size"]]

@@ -101,7 +101,7 @@ def estimate_prevalence(
     Examples
     --------
     >>> X = pd.DataFrame({"test": ["+"] * 8 + ["-"] * 2 + ["+"] * 1 + ["-"] * 9})
-    >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["ill"] * 10 + ["well"] * 10)
+    >>> model = BayesianNetworkClassifier("nb", "ml", calibrate=None).fit(X, ["ill"] * 10 + ["well"] * 10)
     >>> estimate_prevalence(model, pd.DataFrame({"test": ["+"] * 30 + ["-"] * 70})).round(2)
     ill     0.27
     well    0.73

@@ -55,8 +55,12 @@ class MarkovBlanket(StructureLearner):
         The largest number of parents of a variable in the climb.
     max_time : float, optional
         Seconds after which the climb ends with the graph so far, with a warning.
-    n_jobs, random_state, verbose
-        As in scikit-learn.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+    random_state : int or RandomState, optional
+        Passed to the score.
+    verbose : int
+        1 reports progress.
 
     Attributes
     ----------

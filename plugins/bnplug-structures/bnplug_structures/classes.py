@@ -34,7 +34,7 @@ def list_operators(graph, kind, y, changeable, most, xs, bounds, members):  # ty
     """List the operators of a kind on the edges between y and all x: each x, and its clique C; return how many.
 
     changeable: symmetric, the pairs whose edge may be inserted, deleted or turned. most: the largest number of parents
-    of y. xs, members: work space; operator i has the clique ``members[bounds[i]:bounds[i + 1]]``. If there is no room
+    of y. ``xs``, ``members``: work space; operator i has the clique ``members[bounds[i]:bounds[i + 1]]``. Without room
     for all, return -1.
     """
     n = graph.shape[0]

@@ -123,7 +123,7 @@ def test_many_features_with_long_names():
 
 def test_a_network_too_dense_to_sum_out_still_gets_a_page():
     X, y = tic_tac_toe()
-    model = BayesianNetworkClassifier("kdb", max_clique_size=4).fit(X, y)
+    model = BayesianNetworkClassifier("kdb", calibrate=None, max_clique_size=4).fit(X, y)
     page = Page(report.to_html(model, X, y, rows=3))
     assert page.text.count("max_clique_size=4") == 2
     assert "It contains no rows of data." in page.text
