@@ -255,7 +255,14 @@ def test_parameters_of_methods_that_are_named_exist():
     every |= set(inspect.signature(compare).parameters) | set(inspect.signature(bnplug.recommend).parameters)
     model = bnplug.BayesianNetworkClassifier
     log_joint = bnplug.CompiledNetwork.log_joint
-    for function in (model.explore, model.predict_files, bnplug.Table, bnplug.Table.with_relative_weights, log_joint):
+    for function in (
+        model.explore,
+        model.impute,
+        model.predict_files,
+        bnplug.Table,
+        bnplug.Table.with_relative_weights,
+        log_joint,
+    ):
         every |= set(inspect.signature(function).parameters)
     every |= {field.name for kind in (*Method.__subclasses__(), bnplug.NetworkFormat) for field in fields(kind)}
     every |= {
