@@ -50,7 +50,7 @@ SEARCHES = [
     search("omi", "cll", 10_000, score="cll", k=2),
     search("omisp", "mm", 10_000, score="mm", k=2),
     search("ro", "cr", 40_000, k=2, random_state=0),
-    search("tabu", "bdeu", 40_000),
+    search("tabu", "bdeu", 40_000, score="bdeu"),
     anneal("cr", 4_000),
     anneal("mm", 4_000),
     anneal("cll", 1_000),

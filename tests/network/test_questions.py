@@ -217,7 +217,7 @@ def test_a_measure_that_is_no_network_is_warned_of():
         table.values[:] += 0.5
     model = BayesianNetworkClassifier.from_tables(tables)
     rows = pd.DataFrame({name: [None] for name in model.encoder_.names}, dtype=object)
-    with pytest.warns(MissingFeatureWarning, match="no Bayesian network"):
+    with pytest.warns(MissingFeatureWarning, match="do not define a Bayesian network"):
         model.what_next(rows)
 
 

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bnplug.search.arborescence import heaviest_tree, maximum_arborescence, reachable
+from bnplug.search.arborescence import _heaviest_tree as heaviest_tree
+from bnplug.search.arborescence import _reachable as reachable
+from bnplug.search.arborescence import maximum_arborescence
 
 
 def drawn(seed, size):
