@@ -191,7 +191,7 @@ def page(frame):
     return "\n".join([*lines, f"{frame['rows'].max():,} rows, each network:", "", *as_markdown(each), ""])
 
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+parser = argparse.ArgumentParser(description="Do learned relations around the class agree with the true network?")
 parser.add_argument("--full", metavar="CSV", help="run the whole protocol, and write its results to this file")
 parser.add_argument("--methods", nargs="+", help="run these methods only")
 options = parser.parse_args()

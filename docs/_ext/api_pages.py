@@ -157,6 +157,8 @@ def listing(section: Section) -> Iterator[str]:
             yield f"   * - :doc:`{part.name.removeprefix('bnplug.')} </{part.document}>`"
             yield f"     - {summary(part)}"
         else:
+            if before:
+                yield ""
             yield part
         before = isinstance(part, Entry)
     yield from ("", ".. toctree::", "   :hidden:", "")
